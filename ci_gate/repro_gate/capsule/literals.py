@@ -1,0 +1,196 @@
+"""Known secret values: which variables hold them, and in what forms they show up in a text."""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import html
+import json
+import re
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from repro_gate.capsule.detect import Span
+
+SHORTEST = 6
+
+_SECRET_NAME = re.compile(
+    r"""PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN(?!IZ)|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|WEBHOOK
+        |CONNECTION_?STRING|CONN_?STR|COOKIE|AUTHORIZATION
+        |(?:^|_)(?:KEY|PRIVATE|AUTH|OAUTH2?|DSN|PASS|JWT|SIGNATURE|SAS|BEARER)(?:_|[0-9]*$)|_PWD$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_USERINFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@")
+# Values so common that replacing them would hide more text than secrets.
+_COMMON_WORDS = """true false none null undefined enabled disabled default localhost 127.0.0.1 0.0.0.0 ::1 production staging
+    development testing example examples password passwd passphrase secret secrets changeme postgres mysql redis
+    mongodb rabbitmq guest admin administrator sqlite memory public private github gitlab actions runner master
+    develop release credentials token tokens required optional always unknown string header cookie bearer basic
+    digest oauth2 strict verify windows ubuntu debian python3 docker 123456 000000 xxxxxx ******"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+# Words of the capsule's own format and of every report: a value that is one of them cannot be replaced
+# without breaking the file that holds it.
+_FORMAT_WORDS = """schema created_at producer version project repository commit tests victim partners pytest_args conditions
+    expected outcome fingerprint message cause axis detail others interventions failed determinism not_controlled
+    verified pinned sandbox hermetic redaction policy counts provenance signature hash-seed random import-random order
+    clock timezone locale listing threads asyncio environment leftovers parallel network collected reversed shuffle
+    passed failed error skipped xfailed xpassed timeout crashed not_run setup teardown session seconds failure
+    evidence children touched output traceid spanid parentspanid startunixnano starttimeunixnano endtimeunixnano
+    attributes status stringvalue intvalue ending controls_held variables interpreter implementation platform machine
+    system distributions passing failing measured reason fixed blocked brittle pytest python assert assertionerror
+    repro-gate repro_gate repro_gate_pytest bubblewrap function frames phase bases chain"""
+VOCABULARY = frozenset(_FORMAT_WORDS.split())
+_TOKEN_LIKE = re.compile(r"(?![/.~])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_.~+/=-]{24,}")
+_PATH = re.compile(r"(?:[A-Za-z]:|~)?(?:[/\\][\w.@+ -]+){2,}[/\\]?")
+_RANDOM_PART = re.compile(r"(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[\w.+-]{20,}")
+_PIECE = 16
+
+
+def secret_literals(environ: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str, str]:
+    """The values to hide, by where they come from, out of a process's variables.
+
+    That is: variables whose name looks secret or matches one of ``extra`` (names, or patterns with
+    ``*``), passwords in URLs of any variable, and secret-looking keys of JSON values.
+    """
+    patterns = [pattern.upper() for pattern in extra]
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if _SECRET_NAME.search(name) or any(fnmatch.fnmatchcase(name.upper(), p) for p in patterns):
+            found[name] = value
+        for number, match in enumerate(_USERINFO.finditer(value)):
+            password = match[1]
+            found[f"{name}.url{number}"] = password
+            found[f"{name}.url{number}.unquoted"] = urllib.parse.unquote(password)
+        for key, nested in _json_secrets(value):
+            found[f"{name}.{key}"] = nested
+    return found
+
+
+def _json_secrets(value: str) -> Iterator[tuple[str, str]]:
+    if not value.lstrip().startswith("{"):
+        return
+    try:
+        queue = [json.loads(value)]
+    except (ValueError, RecursionError):
+        return
+    while queue:
+        item = queue.pop()
+        if isinstance(item, list):
+            queue.extend(item)
+        elif isinstance(item, dict):
+            queue.extend(item.values())
+            for key, nested in item.items():
+                if isinstance(nested, str) and _SECRET_NAME.search(key):
+                    yield key, nested
+
+
+def worth_hiding(value: str) -> bool:
+    """Whether a value of a secret-looking variable is a secret: long enough, and not an everyday word."""
+    plain = value.strip()
+    folded = plain.casefold()
+    if len(plain) < SHORTEST or folded in _COMMON or any(folded in word for word in VOCABULARY):
+        return False
+    if len(set(plain)) == 1:
+        return False
+    return not _is_path(plain)
+
+
+def _is_path(value: str) -> bool:
+    """A file's name is no secret, and hiding it would eat tracebacks; a random-looking part makes it one."""
+    if not _PATH.fullmatch(value):
+        return False
+    return not any(_RANDOM_PART.fullmatch(part) for part in re.split(r"[/\\]", value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Needle:
+    """One form of a value. ``grow`` +1: only its beginning is given, -1: only its end."""
+
+    text: str
+    value: str
+    grow: int = 0
+    whole: str = ""
+
+
+class Literals:
+    """Finds known values in all their forms: plain, quoted, escaped, encoded, and cut short."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        needles: dict[tuple[str, int], _Needle] = {}
+        for value in sorted({v.strip() for v in values if worth_hiding(v)}, key=lambda v: (-len(v), v)):
+            for needle in _needles(value):
+                needles.setdefault((needle.text, needle.grow), needle)
+        self._needles = tuple(needles.values())
+
+    def find(self, text: str) -> list[Span]:
+        """Where a known value is; spans may overlap."""
+        found: list[Span] = []
+        for needle in self._needles:
+            at = text.find(needle.text)
+            while at != -1:
+                start, end = _grown(text, at, needle)
+                found.append(Span(start, end, "variable", needle.value))
+                at = text.find(needle.text, end)
+        return found
+
+
+def _grown(text: str, at: int, needle: _Needle) -> tuple[int, int]:
+    """What is to be hidden around a hit: of a value that is cut short, all that is there."""
+    end = at + len(needle.text)
+    if needle.grow > 0:
+        return at, at + _shared(text[at : at + len(needle.whole)], needle.whole)
+    if needle.grow < 0:
+        before = text[max(0, end - len(needle.whole)) : end]
+        return end - _shared(before[::-1], needle.whole[::-1]), end
+    return at, end
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _needles(value: str) -> Iterator[_Needle]:
+    forms = dict.fromkeys(_forms(value))
+    for form in forms:
+        yield _Needle(form, value)
+    if _TOKEN_LIKE.fullmatch(value):
+        yield _Needle(value[:_PIECE], value, 1, value)
+        yield _Needle(value[-_PIECE:], value, -1, value)
+    lines = [line.strip() for line in re.split(r"\n|\\n", value)]
+    if len(lines) > 1:  # quoted line by line, as in a traceback
+        for line in lines:
+            if len(line) >= _PIECE and not line.startswith("-----"):
+                yield _Needle(line, value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield json.dumps(json.dumps(value))[3:-3]
+    yield repr(value)[1:-1]
+    yield html.escape(value)
+    raw = value.encode("utf-8", "surrogatepass")
+    yield repr(raw)[2:-1]
+    for safe in ("", "/"):
+        quoted = urllib.parse.quote(raw, safe=safe)
+        yield quoted
+        yield quoted.replace("%20", "+")
+        yield re.sub(r"%[0-9A-F]{2}", lambda m: m[0].lower(), quoted)
+    yield raw.hex()
+    yield raw.hex().upper()
+    for before in range(3):
+        core = _base64_core(raw, before)
+        yield core
+        yield core.replace("+", "-").replace("/", "_")
+
+
+def _base64_core(raw: bytes, before: int) -> str:
+    """The base64 digits that ``raw`` alone decides when ``before`` bytes precede it, modulo 3."""
+    encoded = base64.b64encode(b"\0" * before + raw).decode("ascii")
+    first = -(-before * 8 // 6)
+    last = (before + len(raw)) * 8 // 6
+    return encoded[first:last]

@@ -1,0 +1,149 @@
+"""Every way to fail: one class, one exit code, one sentence, one next step.
+
+Belongs here: exception classes and exit codes. Does not belong here: printing (cli) or deciding
+a verdict (flake, gates). ``docs/exit-codes.md`` lists this table; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import ClassVar
+
+
+class ExitCode(enum.IntEnum):
+    """What the process says to its caller."""
+
+    PASS = 0
+    BLOCKED = 1
+    USAGE = 2
+    INCONCLUSIVE = 3
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+class ReproGateError(Exception):
+    """Base of all expected failures: a sentence naming the thing, and the next step.
+
+    ``str(error)`` is the sentence; ``next_step`` is what the reader can do about it.
+    """
+
+    exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL
+    slug: ClassVar[str] = "internal"
+    default_next_step: ClassVar[str] = "Please report this with the command and its output."
+
+    def __init__(self, sentence: str, *, next_step: str | None = None, details: str = "") -> None:
+        super().__init__(sentence)
+        self.next_step = next_step or self.default_next_step
+        self.details = details
+
+
+class UsageError(ReproGateError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = ExitCode.USAGE
+    slug = "usage"
+    default_next_step = "See `repro-gate --help`."
+
+
+class ConfigError(ReproGateError):
+    """A configuration file holds an unknown key or a bad value."""
+
+    exit_code = ExitCode.USAGE
+    slug = "config"
+    default_next_step = "Correct the named key; docs/how-to.md lists every key."
+
+
+class CapsuleRefused(ReproGateError):
+    """A capsule is corrupt, hostile or of an unknown format, and was not read further."""
+
+    exit_code = ExitCode.USAGE
+    slug = "capsule-refused"
+    default_next_step = "Do not use this file; ask for a fresh capsule from its producer."
+
+
+class SecretFound(ReproGateError):
+    """The final scan of a capsule found what looks like a secret; the export is blocked."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "secret-found"
+    default_next_step = "Remove the value from the test's output, or name the variable in `redact`."
+
+
+class MissingTool(ReproGateError):
+    """A program or module that is needed is not there."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "missing-tool"
+    default_next_step = "Install it and run the same command again."
+
+
+class SandboxUnavailable(ReproGateError):
+    """The sandbox that was asked for cannot run here."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "sandbox-unavailable"
+    default_next_step = "Install bubblewrap, or run with `--sandbox host` (not hermetic)."
+
+
+class CollectionFailed(ReproGateError):
+    """pytest did not get as far as a list of tests."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "collection-failed"
+    default_next_step = "Make `python -m pytest --collect-only` work with the same arguments first."
+
+
+class ServerLost(ReproGateError):
+    """The process that holds the collected tests ended, and so did its replacements."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "server-lost"
+    default_next_step = "Run again with `--no-fork`; the output above is what the process said last."
+
+
+class WireMismatch(ReproGateError):
+    """The plugin in the test process speaks another version of the protocol."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "wire-mismatch"
+    default_next_step = "Uninstall the other repro-gate from the tested environment, or use the same version."
+
+
+class ControlsFailed(ReproGateError):
+    """A control test did not do what it must; no result of that experiment can be believed."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "controls-failed"
+    default_next_step = "Look for a hook that rewrites test reports (conftest.py, plugins)."
+
+
+class TreeTooLarge(ReproGateError):
+    """The project tree is larger than is copied without being asked."""
+
+    exit_code = ExitCode.USAGE
+    slug = "tree-too-large"
+    default_next_step = "Exclude large folders with `exclude` in [tool.repro-gate]."
+
+
+class DiskFull(ReproGateError):
+    """No space left where results are written; what had been found before is kept."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "disk-full"
+    default_next_step = "Free space, or point `TMPDIR` and `--capsules` at a larger disk."
+
+
+class ReplayDiffers(ReproGateError):
+    """A capsule did not replay to its failure every time."""
+
+    exit_code = ExitCode.BLOCKED
+    slug = "replay-differs"
+    default_next_step = "Check out the capsule's commit and its dependencies' versions, then replay again."
+
+
+class Interrupted(ReproGateError):
+    """The user stopped the run; what was found so far has been written."""
+
+    exit_code = ExitCode.INTERRUPTED
+    slug = "interrupted"
+    default_next_step = "Run the same command again with the printed `--seed` to repeat the campaign."

@@ -1,0 +1,38 @@
+"""Run an Experiment: fork servers or fresh processes -> ExperimentResult. The one engine.
+
+Belongs here: trees copied fresh, test processes, their protocol, recovery from whatever tests do
+to them. Does not belong here: which experiments to run and what results mean (flake, gates).
+"""
+
+from repro_gate.experiment.environment import looks_secret, visible_environment
+from repro_gate.experiment.lab import Job, Lab
+from repro_gate.experiment.project import Project, find_tree
+from repro_gate.experiment.tree import remove as tree_wipe
+from repro_gate.experiment.wiring import (
+    ENVIRONMENTS,
+    NON_UTF8,
+    WIRE_VERSION,
+    ZONES,
+    arrange,
+    arrange_key,
+    plugin_files,
+    plugin_root,
+)
+
+__all__ = [
+    "ENVIRONMENTS",
+    "NON_UTF8",
+    "WIRE_VERSION",
+    "ZONES",
+    "Job",
+    "Lab",
+    "Project",
+    "arrange",
+    "arrange_key",
+    "find_tree",
+    "looks_secret",
+    "tree_wipe",
+    "plugin_files",
+    "plugin_root",
+    "visible_environment",
+]

@@ -1,0 +1,157 @@
+"""One experiment while it runs: its frames become TestRuns, and whatever ends it early is survived.
+
+Pure bookkeeping over frames and times; the lab owns processes.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from repro_gate_pytest import wire
+
+from repro_gate.model import Ending, Evidence, Failure, Outcome, TestRun
+
+_WHY = {"timeout": Outcome.TIMEOUT, "memory": Outcome.CRASHED}
+
+
+class Activity:
+    """The judged lane of an experiment, over however many processes it takes to finish it."""
+
+    def __init__(self, tests: Sequence[str], order: Sequence[int], on_run: Callable[[TestRun], None] | None) -> None:
+        self._tests = tests
+        self._left = list(order)
+        self._position = 0
+        self._on_run = on_run
+        self.runs: list[TestRun] = []
+        self.notes: list[str] = []
+        self.current: int | None = None
+        self.current_since = 0.0
+        self.last_frame = 0.0
+        self._controls: dict[int, bool] = {}
+        self.controls_held = True
+        self.ended_cleanly = False
+        self._results_here = 0
+        self.ending = Ending.DONE
+
+    @property
+    def remaining(self) -> list[int]:
+        """Indices that have not been run yet, in order."""
+        return self._left[self._position :]
+
+    def begin_process(self, now: float) -> None:
+        """A process takes up the remaining tests."""
+        self.current = None
+        self.ended_cleanly = False
+        self._results_here = 0
+        self._controls = {}
+        self.current_since = self.last_frame = now
+
+    def take(self, frame: dict[str, Any], now: float) -> None:
+        """One frame of the run's channel. Malformed ones become notes."""
+        self.last_frame = now
+        try:
+            kind = frame.get("ev")
+            if kind == wire.BEGIN:
+                self.current, self.current_since = int(frame["t"]), now
+            elif kind == wire.RESULT:
+                self._result(int(frame["t"]), frame)
+            elif kind == wire.END:
+                self.ended_cleanly = int(frame["ran"]) == self._results_here
+            elif kind == wire.NOTE:
+                self.notes.append(str(frame.get("text", "")))
+        except (KeyError, TypeError, ValueError) as broken:
+            self.notes.append(f"a frame that is none: {broken!r}")
+
+    def _result(self, index: int, frame: dict[str, Any]) -> None:
+        outcome = Outcome(frame["o"])
+        self._results_here += 1
+        self.current = None
+        if index < 0:
+            held = outcome is (Outcome.PASSED if index == wire.CONTROL_PASS else Outcome.FAILED)
+            self._controls[index] = held
+            self.controls_held = self.controls_held and held
+            return
+        if not self.remaining or self.remaining[0] != index:
+            self.notes.append(f"a result out of turn: {self._tests[index]}")
+            return
+        self._add(
+            TestRun(
+                id=self._tests[index],
+                outcome=outcome,
+                seconds=float(frame["s"]),
+                failure=Failure.from_json(frame["f"]) if "f" in frame else None,
+                evidence=Evidence.from_json(frame["e"]) if "e" in frame else None,
+                touched=tuple(map(str, frame.get("x", ()))),
+                output=str(frame.get("out", "")),
+            )
+        )
+
+    def _add(self, run: TestRun) -> None:
+        self._position += 1
+        self.runs.append(run)
+        if self._on_run is not None:
+            self._on_run(run)
+
+    def process_ended(self, status: int, why: str, now: float, last_words: str = "") -> None:
+        """The process is gone: blame the test that was running, if one was.
+
+        ``status`` is as subprocess gives it: an exit code, or a negative signal number.
+        """
+        if self.ended_cleanly:
+            if set(self._controls) != {wire.CONTROL_PASS, wire.CONTROL_FAIL}:
+                self.controls_held = False
+            return
+        culprit = self.current
+        if culprit is None or culprit < 0 or not self.remaining or self.remaining[0] != culprit:
+            if self._results_here == 0 and self.remaining:
+                # It ended before the first test: nothing to blame, and trying again would not end.
+                self.ending = Ending.CRASHED
+                self.notes.append(f"the process ended before any test: {_words(status, why)}")
+            return
+        outcome = _WHY.get(why, Outcome.CRASHED)
+        message = _words(status, why)
+        self.notes.append(f"{self._tests[culprit]}: {message}; the tests after it ran in a new process")
+        self._add(
+            TestRun(
+                id=self._tests[culprit],
+                outcome=outcome,
+                seconds=max(0.0, now - self.current_since),
+                failure=Failure(
+                    phase="call",
+                    type="timeout" if outcome is Outcome.TIMEOUT else "crash",
+                    bases=(),
+                    message=message,
+                    chain=(),
+                    frames=(),
+                    fingerprint=f"{outcome}:{why or status}",
+                ),
+                output=last_words,
+            )
+        )
+        self.current = None
+
+    def give_up(self, ending: Ending, note: str) -> None:
+        """No process will run the rest."""
+        self.ending = ending
+        if note:
+            self.notes.append(note)
+        while self.remaining:
+            self._add(TestRun(id=self._tests[self.remaining[0]], outcome=Outcome.NOT_RUN, seconds=0.0))
+
+
+def _words(status: int, why: str) -> str:
+    """How a process ended, as a sentence's end."""
+    if why == "timeout":
+        return "did not end within its time and was killed"
+    if why == "memory":
+        return "took more memory than it may and was killed"
+    if status == wire.EXIT_CHANNEL_LOST:
+        return "closed the channel on which results travel"
+    if status < 0:
+        try:
+            return f"ended by {signal.Signals(-status).name}"
+        except ValueError:
+            return f"ended by signal {-status}"
+    return f"ended the process with status {status}"

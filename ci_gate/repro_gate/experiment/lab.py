@@ -1,0 +1,330 @@
+"""Where experiments are run: a queue of jobs, a few live processes, one thread.
+
+Fork servers are kept and reused; a fresh process lives for one experiment. At most ``jobs``
+processes work at a time (the lanes of a parallel experiment count as one).
+"""
+
+from __future__ import annotations
+
+import select
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro_gate.errors import CollectionFailed, MissingTool
+from repro_gate.experiment import tree
+from repro_gate.experiment.project import Project
+from repro_gate.experiment.run import Run
+from repro_gate.experiment.worker import Facts, StartKey, Worker
+from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate.sandbox import Sandbox
+
+_MOST_IDLE = 6
+_TICK = 0.2
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class Job:
+    """An experiment to be run in one mode, on the whole suite or only some of its files.
+
+    ``files`` (relative to pytest's root) narrow what is collected; empty means all that the
+    user selected. ``on_run`` hears of each test as it ends.
+    """
+
+    experiment: Experiment
+    mode: Mode = Mode.FORK
+    files: tuple[str, ...] = ()
+    on_run: Callable[[TestRun], None] | None = None
+    result: ExperimentResult | None = field(default=None, init=False)
+
+
+class Lab:
+    """Runs jobs. Use as a context manager: leaving it ends and removes everything.
+
+    ``clock`` is a monotonic clock in seconds.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        sandbox: Sandbox,
+        *,
+        jobs: int,
+        clock: Callable[[], float],
+        collect_seconds: float = 300.0,
+    ) -> None:
+        self.project = project
+        self.sandbox = sandbox
+        self._slots = max(1, jobs)
+        self._clock = clock
+        self._collect_seconds = collect_seconds
+        self._base = Path(tempfile.mkdtemp(prefix="rg-"))
+        self._template = self._base / "t"
+        self._serial = 0
+        self._queue: deque[Job] = deque()
+        self._runs: list[tuple[Job, Run]] = []
+        self._workers: list[Worker] = []
+        self._root = ""
+        self._inifile = ""
+        self.started_processes = 0
+
+    def __enter__(self) -> Lab:
+        tree.copy_tree(
+            self.project.original,
+            self._template,
+            exclude=self.project.exclude,
+            max_bytes=self.project.max_tree_bytes,
+        )
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every process and remove every directory."""
+        for worker in [*self._workers, *(worker for _, run in self._runs for worker in run.workers)]:
+            worker.stop()
+        self._workers.clear()
+        self._runs.clear()
+        if self._base.exists():
+            tree.wipe(self._base)
+            shutil.rmtree(self._base, ignore_errors=True)
+
+    # -- collecting -----------------------------------------------------------------------
+
+    def collect(self, experiment: Experiment) -> Facts:
+        """Start a server for these conditions, wait for its list of tests, and keep it.
+
+        Raises CollectionFailed, with pytest's own words, where there will be no list.
+        """
+        worker = self._open_worker(experiment, files=(), fork=True)
+        deadline = self._clock() + self._collect_seconds
+        while not worker.ready:
+            if worker.process is None or worker.process.poll() is not None or self._clock() > deadline:
+                worker.listen()
+                if not worker.ready:
+                    raise self._collection_failed(worker, timed_out=self._clock() > deadline)
+            if worker.events is not None:
+                select.select([worker.events.fd], [], [], _TICK)
+            worker.listen()
+        facts = worker.facts
+        inside = self.sandbox.view(worker.place).tree
+        self._root = _below(str(facts.ready.get("rootdir", "")), inside)
+        self._inifile = _below(str(facts.ready.get("inifile", "")), inside)
+        if not facts.ready.get("fork"):
+            self._workers.remove(worker)
+            worker.discard()
+        else:
+            worker.last_used = self._serial
+        return facts
+
+    def _collection_failed(self, worker: Worker, *, timed_out: bool) -> CollectionFailed | MissingTool:
+        self._workers = [other for other in self._workers if other is not worker]
+        status = worker.process.poll() if worker.process else None
+        worker.stop()
+        out, err = worker.process.output() if worker.process else ("", "")
+        notes = worker.facts.notes
+        worker.discard()
+        python = self.project.interpreter.executable
+        if any(note.startswith("no-pytest") for note in notes):
+            return MissingTool(
+                f"pytest is not installed for {python!r}.",
+                next_step=f"Install it there (`{python} -m pip install pytest`), or name another interpreter with `--python`.",
+            )
+        if timed_out:
+            sentence = f"Collecting the tests took more than {self._collect_seconds:.0f} s."
+        else:
+            sentence = f"pytest ended with status {status} before it had a list of tests."
+        return CollectionFailed(sentence, details=(out[-6000:] + "\n" + err[-4000:]).strip())
+
+    # -- running --------------------------------------------------------------------------
+
+    def run(self, jobs: Iterable[Job]) -> list[ExperimentResult]:
+        """Run these jobs to their end; results in the order of the jobs."""
+        mine = list(jobs)
+        for job in mine:
+            self.submit(job)
+        while any(job.result is None for job in mine):
+            self.step()
+        return [job.result for job in mine if job.result is not None]
+
+    def submit(self, job: Job) -> None:
+        """Queue a job; ``job.result`` is set by a later ``step``."""
+        self._queue.append(job)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is queued or running."""
+        return bool(self._queue or self._runs)
+
+    def cancel(self) -> None:
+        """Drop what is queued and kill what is running; results so far stay in their jobs."""
+        for job in self._queue:
+            job.result = _not_started(job, "cancelled")
+        self._queue.clear()
+        for job, run in list(self._runs):
+            run.abandon()
+            self._finish(job, run)
+
+    def step(self, seconds: float = _TICK) -> None:
+        """Start what can be started, wait a little, take in what came."""
+        self._dispatch()
+        self._wait(seconds)
+        now = self._clock()
+        for job, run in list(self._runs):
+            run.advance(now)
+            if run.finished:
+                self._finish(job, run)
+        for worker in [w for w in self._workers if not self._in_use(w)]:
+            worker.listen()
+            if worker.process is None or worker.process.poll() is not None:
+                self._workers.remove(worker)
+                worker.discard()
+
+    def _wait(self, seconds: float) -> None:
+        fds = [fd for _, run in self._runs for fd in run.descriptors()]
+        if fds:
+            now = self._clock()
+            select.select(fds, [], [], min([seconds, *(run.patience(now) for _, run in self._runs)]))
+
+    def _dispatch(self) -> None:
+        waiting: deque[Job] = deque()
+        while self._queue and len(self._runs) < self._slots:
+            job = self._queue.popleft()
+            if not self._try_start(job):
+                waiting.append(job)
+        waiting.extend(self._queue)
+        self._queue = waiting
+
+    def _try_start(self, job: Job) -> bool:
+        key = StartKey.of(job.experiment.conditions, job.files)
+        if job.mode is Mode.FRESH:
+            self._begin(job, self._open_worker(job.experiment, files=job.files, fork=False, register=False))
+            return True
+        same = [worker for worker in self._workers if worker.key == key]
+        for worker in same:
+            if not self._in_use(worker):
+                self._begin(job, worker)
+                return True
+        alike = sum(1 for other in self._queue if StartKey.of(other.experiment.conditions, other.files) == key)
+        if same and (alike < 4 or any(StartKey.of(o.experiment.conditions, o.files) != key for o in self._queue)):
+            return False  # a server for it is busy: wait rather than collect once more
+        self._evict()
+        self._begin(job, self._open_worker(job.experiment, files=job.files, fork=True))
+        return True
+
+    def _begin(self, job: Job, worker: Worker) -> None:
+        worker.last_used = self._serial
+        arguments = self._arguments(job.files, worker)
+
+        def reopen() -> Worker:
+            self._workers = [other for other in self._workers if other is not worker]
+            worker.discard()
+            return self._open_worker(job.experiment, files=job.files, fork=True)
+
+        run = Run(
+            job.experiment,
+            job.mode,
+            worker,
+            on_run=job.on_run,
+            open_sibling=lambda first: self._open_sibling(first, arguments),
+            reopen=reopen,
+            relaunch=lambda again: again.launch(fork=False, pytest_args=arguments),
+            template=self._template,
+            now=self._clock(),
+            collect_seconds=self._collect_seconds,
+        )
+        self._runs.append((job, run))
+
+    def _open_sibling(self, first: Worker, arguments: tuple[str, ...]) -> Worker:
+        self._serial += 1
+        self.started_processes += 1
+        sibling = first.sibling(self._serial)
+        sibling.launch(fork=False, pytest_args=arguments)
+        return sibling
+
+    def _arguments(self, files: tuple[str, ...], worker: Worker) -> tuple[str, ...]:
+        """pytest's arguments for one worker, whose tree has a path of its own."""
+        inside = self.sandbox.view(worker.place).tree
+        original = str(self.project.original)
+        given = [_moved(argument, original, inside) for argument in self.project.pytest_args]
+        if not files:
+            return tuple(given)
+        options = _options_only(self.project.pytest_args, self.project.original / self.project.subdirectory)
+        moved = [_moved(argument, original, inside) for argument in options]
+        root = f"{inside}/{self._root}".rstrip("/.") if self._root else inside
+        fixed = [f"--rootdir={root}"]
+        if self._inifile:
+            fixed += ["-c", f"{inside}/{self._inifile}"]
+        return (*moved, *fixed, *(f"{root}/{file}" for file in files))
+
+    def _open_worker(self, experiment: Experiment, *, files: tuple[str, ...], fork: bool, register: bool = True) -> Worker:
+        self._serial += 1
+        self.started_processes += 1
+        conditions = experiment.conditions
+        if fork:
+            # A server is started neutral but for what only a start can set; the fork takes on the rest.
+            conditions = Conditions.baseline().with_start_of(conditions)
+        worker = Worker(self.project, self.sandbox, self._base / f"w{self._serial}", conditions, files)
+        worker.prepare(self._template)
+        worker.launch(fork=fork, pytest_args=self._arguments(files, worker))
+        if register:
+            self._workers.append(worker)
+        return worker
+
+    def _in_use(self, worker: Worker) -> bool:
+        return any(worker in run.workers for _, run in self._runs)
+
+    def _evict(self) -> None:
+        idle = sorted((w for w in self._workers if not self._in_use(w)), key=lambda w: w.last_used)
+        for worker in idle[: max(0, len(self._workers) - _MOST_IDLE)]:
+            self._workers.remove(worker)
+            worker.discard()
+
+    def _finish(self, job: Job, run: Run) -> None:
+        self._runs.remove((job, run))
+        job.result = run.result()
+        if run.mode is Mode.FRESH or run.worker_spoiled:
+            for worker in run.workers:
+                self._workers = [other for other in self._workers if other is not worker]
+                worker.discard()
+
+
+def _not_started(job: Job, note: str) -> ExperimentResult:
+    runs = tuple(TestRun(id=t, outcome=Outcome.NOT_RUN, seconds=0.0) for t in job.experiment.tests or ())
+    return ExperimentResult(
+        experiment=job.experiment,
+        mode=job.mode,
+        runs=runs,
+        ending=Ending.NOT_STARTED,
+        controls_held=False,
+        notes=(note,),
+    )
+
+
+def _below(path: str, directory: str) -> str:
+    """``path`` relative to ``directory``, or empty where it is elsewhere (or the directory itself)."""
+    return path[len(directory) + 1 :] if path.startswith(directory + "/") else ""
+
+
+def _moved(argument: str, original: str, inside: str) -> str:
+    """An argument that names the original tree names the copy."""
+    return argument.replace(original + "/", inside + "/") if original + "/" in argument else argument
+
+
+def _options_only(arguments: Sequence[str], directory: Path) -> list[str]:
+    """The user's arguments without the paths and ids among them."""
+    kept: list[str] = []
+    for position, argument in enumerate(arguments):
+        path = argument.partition("::")[0]
+        value_of_option = position > 0 and arguments[position - 1] in _TAKES_VALUE
+        if not argument.startswith("-") and not value_of_option and (directory / path).exists():
+            continue
+        kept.append(argument)
+    return kept
+
+
+_TAKES_VALUE = frozenset({"-k", "-m", "-p", "-c", "-o", "-W", "-n", "--rootdir", "--ignore", "--ignore-glob", "--deselect", "--confcutdir", "--import-mode", "--tb", "--basetemp"})

@@ -1,0 +1,181 @@
+"""Fresh copies of the project's tree, and putting one back as it was between experiments."""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from repro_gate.errors import DiskFull, TreeTooLarge
+
+# Never part of what tests need; virtual environments are recognised by their pyvenv.cfg.
+_SKIPPED = frozenset(
+    {"node_modules", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".repro-gate", ".hypothesis"}
+)
+# Rewritten test modules carry the path they were compiled at; ordinary caches are corrected on import.
+_REWRITTEN = "-pytest-"
+_VOLATILE = frozenset({"__pycache__", ".pytest_cache"})
+
+Snapshot = dict[str, tuple[int, int, int]]
+
+
+def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes: int) -> int:
+    """Copy ``source`` into ``target`` (which must not exist); returns the bytes copied.
+
+    Links are copied as links, git's immutable objects are hard-linked, special files are left
+    out. Raises TreeTooLarge beyond ``max_bytes``, DiskFull where there is no room.
+    """
+    copied = 0
+    try:
+        for directory, folders, files in os.walk(source):
+            here = Path(directory)
+            relative = here.relative_to(source)
+            folders[:] = [name for name in folders if _wanted(here / name, relative / name, exclude)]
+            to = target / relative
+            to.mkdir(parents=True, exist_ok=True)
+            for name in [folder for folder in folders if (here / folder).is_symlink()]:
+                folders.remove(name)
+                os.symlink(os.readlink(here / name), to / name)
+            for name in files:
+                if _excluded(relative / name, exclude) or (_REWRITTEN in name and name.endswith(".pyc")):
+                    continue
+                copied += _copy_file(here / name, to / name, immutable=".git/objects" in directory)
+                if copied > max_bytes:
+                    raise TreeTooLarge(
+                        f"The tree {source} holds more than {max_bytes // 2**20} MiB to copy (at {relative / name})."
+                    )
+    except OSError as broken:
+        if broken.errno == errno.ENOSPC:
+            raise DiskFull(f"No space left to copy the tree to {target}.") from broken
+        raise
+    return copied
+
+
+def _wanted(path: Path, relative: Path, exclude: tuple[str, ...]) -> bool:
+    if path.name in _SKIPPED or _excluded(relative, exclude):
+        return False
+    return path.is_symlink() or not (path / "pyvenv.cfg").exists()
+
+
+def _excluded(relative: Path, exclude: tuple[str, ...]) -> bool:
+    text = relative.as_posix()
+    return any(fnmatch.fnmatch(text, glob) or fnmatch.fnmatch(relative.name, glob) for glob in exclude)
+
+
+def _copy_file(source: Path, target: Path, *, immutable: bool) -> int:
+    try:
+        info = source.lstat()
+        if stat.S_ISLNK(info.st_mode):
+            os.symlink(os.readlink(source), target)
+            return 0
+        if not stat.S_ISREG(info.st_mode):
+            return 0
+        if immutable:
+            try:
+                os.link(source, target)
+                return 0
+            except OSError:
+                pass
+        shutil.copy2(source, target, follow_symlinks=False)
+        return info.st_size
+    except FileNotFoundError:
+        return 0  # it went while we looked, as a temporary file does
+    except PermissionError:
+        return 0  # what we may not read, tests that run as us could not read either
+
+
+def snapshot(tree: Path) -> Snapshot:
+    """Modification time, size and mode of everything that must not change between experiments."""
+    seen: Snapshot = {}
+    for directory, folders, files in os.walk(tree):
+        folders[:] = [name for name in folders if name not in _VOLATILE and name != ".git"]
+        relative = os.path.relpath(directory, tree)
+        for name in [*folders, *files]:
+            path = os.path.join(directory, name)
+            try:
+                info = os.lstat(path)
+            except FileNotFoundError:
+                continue
+            key = name if relative == "." else f"{relative}/{name}"
+            folder = stat.S_ISDIR(info.st_mode)
+            seen[key] = (0 if folder else info.st_mtime_ns, 0 if folder else info.st_size, info.st_mode)
+    return seen
+
+
+def restore(tree: Path, before: Snapshot, pristine: Path) -> bool:
+    """Undo what an experiment did to ``tree``; True if there was anything to undo."""
+    tree.mkdir(parents=True, exist_ok=True)
+    now = snapshot(tree)
+    if now == before:
+        return False
+    for key in sorted(set(now) - set(before), reverse=True):
+        _remove(tree / key)
+    for key in sorted(before):
+        if now.get(key) == before[key]:
+            continue
+        source, target = pristine / key, tree / key
+        if stat.S_ISDIR(before[key][2]):
+            if not target.is_dir() or target.is_symlink():
+                _remove(target)
+                target.mkdir(parents=True, exist_ok=True)
+            target.chmod(stat.S_IMODE(before[key][2]))
+        elif source.exists() or source.is_symlink():
+            _remove(target)
+            _copy_file(source, target, immutable=False)
+    return True
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        wipe(path)
+        path.rmdir()
+    elif path.exists() or path.is_symlink():
+        path.unlink()
+
+
+def wipe(directory: Path, keep: frozenset[str] = frozenset()) -> None:
+    """Remove everything in ``directory`` except the names in ``keep``, also what was made unreadable."""
+    for name in _names(directory):
+        if name in keep:
+            continue
+        path = directory / name
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(path, onerror=_make_writable)
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except PermissionError:
+        directory.chmod(0o700)
+        return os.listdir(directory)
+    except FileNotFoundError:
+        directory.mkdir(parents=True, exist_ok=True)
+        return []
+
+
+def _make_writable(function: object, path: str, error: object) -> None:
+    for target in (os.path.dirname(path), path):
+        try:
+            os.chmod(target, 0o700)
+        except OSError:
+            continue
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+    except OSError:
+        return
+
+
+def remove(directory: Path) -> None:
+    """Remove a directory and everything in it, if it is there."""
+    if directory.exists():
+        wipe(directory)
+        shutil.rmtree(directory, ignore_errors=True)

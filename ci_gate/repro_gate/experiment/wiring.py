@@ -1,0 +1,38 @@
+"""The bridge to the plugin: its wire format, where its files are, and how a process enlists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repro_gate_pytest import wire
+
+WIRE_VERSION = wire.VERSION
+ZONES = wire.ZONES
+ENVIRONMENTS = wire.ENVIRONMENTS
+NON_UTF8 = wire.NON_UTF8
+PLUGIN = "repro_gate_pytest.plugin"
+
+
+def plugin_root() -> Path:
+    """The directory that must be on sys.path for the plugin to be importable."""
+    return Path(wire.__file__).resolve().parent.parent
+
+
+def plugin_files() -> dict[str, bytes]:
+    """The plugin's source files by their path below ``plugin_root()``."""
+    root = plugin_root()
+    package = Path(wire.__file__).resolve().parent
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(package.rglob("*.py"))}
+
+
+def bootstrap(root: str) -> str:
+    """The ``-c`` program of a test process; the plugin's root goes last, so it hides nothing."""
+    return f"import sys; sys.path.append({root!r}); from repro_gate_pytest import enlist; enlist.main()"
+
+
+def arrange_key(test_id: str) -> str:
+    """The file part of a test id."""
+    return test_id.partition("::")[0]
+
+
+arrange = wire.arrange

@@ -1,0 +1,246 @@
+"""One test process of a project: started, listened to, commanded, ended.
+
+A server collects once and forks for each run; a fresh process runs once itself. Both speak the
+same protocol, so a worker does not care which it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from repro_gate_pytest import wire
+
+from repro_gate.errors import WireMismatch
+from repro_gate.experiment import tree, wiring
+from repro_gate.experiment.project import Project
+from repro_gate.model import Conditions
+from repro_gate.process import Process, start
+from repro_gate.sandbox import Place, Sandbox
+
+
+class Pipe:
+    """A named pipe that we read; never at its end, since we hold its other end, too."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path, 0o600)
+        self.path = path
+        self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._buffer = b""
+
+    def frames(self) -> list[dict[str, Any]]:
+        """Every complete frame that is there now."""
+        chunks = [self._buffer]
+        while True:
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except BlockingIOError:
+                break
+            if not data:
+                break
+            chunks.append(data)
+        lines, self._buffer = wire.split_lines(b"".join(chunks))
+        found = []
+        for line in lines:
+            try:
+                found.append(wire.decode(line))
+            except ValueError:
+                found.append({"ev": wire.NOTE, "text": "a broken frame on the private channel"})
+        return found
+
+    def close(self) -> None:
+        """Close and remove it."""
+        os.close(self.fd)
+        self.path.unlink(missing_ok=True)
+
+
+@dataclass(kw_only=True, slots=True)
+class Facts:
+    """What a test process said of itself and of what it collected."""
+
+    hello: dict[str, Any] = field(default_factory=dict)
+    ready: dict[str, Any] = field(default_factory=dict)
+    tests: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartKey:
+    """What a running process cannot change: workers with equal keys can take each other's work."""
+
+    conditions: tuple[tuple[str, Any], ...]
+    files: tuple[str, ...]
+
+    @classmethod
+    def of(cls, conditions: Conditions, files: tuple[str, ...]) -> StartKey:
+        """The key of a server for these conditions and this part of the suite."""
+        values = conditions.to_json()
+        return cls(conditions=tuple((key, values[key]) for key in wire.START_ONLY), files=files)
+
+
+class Worker:
+    """A test process and its directories."""
+
+    def __init__(self, project: Project, sandbox: Sandbox, base: Path, conditions: Conditions, files: tuple[str, ...]) -> None:
+        self.key = StartKey.of(conditions, files)
+        self.conditions = conditions
+        self.files = files
+        self.facts = Facts()
+        self._project = project
+        self._sandbox = sandbox
+        values = conditions.to_json()
+        self.place = Place(
+            base=base,
+            tree=base / wire.start_directory(values),
+            home=base / str(wire.ENVIRONMENTS[conditions.environment].get("home", "home")),
+            tmp=base / "tmp",
+            wire=base / "wire",
+            original=project.original,
+        )
+        self._snapshot: tree.Snapshot = {}
+        self.process: Process | None = None
+        self.events: Pipe | None = None
+        self._commands = -1
+        self._serial = 0
+        self._runs = 0
+        self.last_used = 0
+
+    def prepare(self, template: Path) -> None:
+        """Make the directories, with a fresh copy of the tree. Raises DiskFull."""
+        for directory in (self.place.home, self.place.tmp, self.place.wire):
+            directory.mkdir(parents=True)
+        self.place.tree.parent.mkdir(parents=True, exist_ok=True)
+        tree.copy_tree(template, self.place.tree, exclude=(), max_bytes=1 << 62)
+
+    def launch(self, *, fork: bool, pytest_args: tuple[str, ...], conditions: Conditions | None = None) -> None:
+        """Start the process; it collects and says READY by itself."""
+        self.stop()
+        self.facts = Facts()
+        conditions = conditions or self.conditions
+        values = conditions.to_json()
+        for name in ("commands", "events"):
+            (self.place.wire / name).unlink(missing_ok=True)
+        self.events = Pipe(self.place.wire / "events")
+        os.mkfifo(self.place.wire / "commands", 0o600)
+        self._commands = os.open(self.place.wire / "commands", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        view = self._sandbox.view(self.place)
+        begin = {
+            "tree": view.tree,
+            "original": str(self._project.original),
+            "conditions": values,
+            "fork": fork,
+            "cwd_on_path": self._project.cwd_on_path,
+            "evidence": self._project.evidence,
+            "watch": [view.tree, view.home, view.tmp],
+        }
+        (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
+        argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(str(wiring.plugin_root())), view.wire]
+        argv += ["-p", wiring.PLUGIN, *pytest_args]
+        confined = self._sandbox.confine(
+            self.place,
+            self._project.interpreter,
+            argv,
+            subdirectory=self._project.subdirectory,
+            readable=[str(wiring.plugin_root())],
+            hostname=wire.start_hostname(values),
+            network=conditions.network == "allowed",
+        )
+        env = wire.start_environment(values, self._project.environment, view.home, view.tmp)
+        self.process = start(confined.argv, env=env, cwd=confined.cwd, umask=wire.start_umask(values))
+
+    def listen(self) -> list[dict[str, Any]]:
+        """Take in what the process said; returns the frames that concern runs (FORKED, EXITED)."""
+        rest = []
+        for frame in self.events.frames() if self.events else []:
+            if not self._take(frame):
+                rest.append(frame)
+        return rest
+
+    def _take(self, frame: dict[str, Any]) -> bool:
+        kind = frame.get("ev")
+        if kind == wire.HELLO:
+            if frame.get("v") != wire.VERSION:
+                raise WireMismatch(
+                    f"The plugin in {frame.get('executable')!r} speaks protocol {frame.get('v')!r}, "
+                    f"this repro-gate speaks {wire.VERSION}."
+                )
+            self.facts.hello = frame
+        elif kind == wire.COLLECTED:
+            self.facts.tests.extend((str(test[0]), str(test[1])) for test in frame["tests"])
+        elif kind == wire.COLLECT_ERROR:
+            self.facts.errors.append((str(frame["node"]), str(frame["text"])))
+        elif kind == wire.READY:
+            self.facts.ready = frame
+            self.facts.notes.extend(map(str, frame.get("notes", ())))
+            self._snapshot = tree.snapshot(self.place.tree)
+        elif kind == wire.NOTE:
+            self.facts.notes.append(str(frame.get("text", "")))
+        else:
+            return False
+        return True
+
+    @property
+    def ready(self) -> bool:
+        """Collected, and waiting for commands."""
+        return bool(self.facts.ready)
+
+    def new_channel(self) -> tuple[Pipe, str]:
+        """A pipe for one run, and its path as the test process sees it."""
+        self._serial += 1
+        name = f"run-{self._serial}"
+        return Pipe(self.place.wire / name), f"{self._sandbox.view(self.place).wire}/{name}"
+
+    def next_run(self) -> int:
+        """A number for a run that this process has not seen."""
+        self._runs += 1
+        return self._runs
+
+    def sibling(self, serial: int) -> Worker:
+        """A second process in the same directories, with pipes of its own."""
+        other = Worker(self._project, self._sandbox, self.place.base, self.conditions, self.files)
+        other.place = dataclasses.replace(self.place, wire=self.place.base / f"wire-{serial}")
+        other.place.wire.mkdir()
+        return other
+
+    def command(self, frame: Mapping[str, Any]) -> None:
+        """Send one command."""
+        data = wire.encode(frame)
+        os.set_blocking(self._commands, True)
+        while data:
+            data = data[os.write(self._commands, data) :]
+
+    def refresh(self, template: Path) -> None:
+        """Put the directories back as they were when the process became ready."""
+        tree.restore(self.place.tree, self._snapshot, template)
+        tree.wipe(self.place.home)
+        tree.wipe(self.place.tmp, keep=self._mounted_in_tmp())
+
+    def _mounted_in_tmp(self) -> frozenset[str]:
+        """A sandbox that hangs the tree below /tmp has made its mount point there."""
+        parts = self._project.original.parts
+        return frozenset({parts[2]}) if parts[:2] == ("/", "tmp") and len(parts) > 2 else frozenset()  # noqa: S108
+
+    def stop(self) -> None:
+        """End the process and everything in its group."""
+        if self.process is not None:
+            self.process.end()
+        if self.events is not None:
+            self.events.close()
+            self.events = None
+        if self._commands != -1:
+            os.close(self._commands)
+            self._commands = -1
+
+    def discard(self) -> None:
+        """Stop, and remove the directories."""
+        self.stop()
+        if self.place.base.exists():
+            tree.wipe(self.place.base)
+            shutil.rmtree(self.place.base, ignore_errors=True)

@@ -1,0 +1,472 @@
+"""One campaign: collect, run under varied conditions, nominate, investigate, judge.
+
+Belongs here: the order of these steps and what happens when time is up, the user interrupts, or
+the disk is full. What a cause is belongs to ``diagnose``, what is drawn to ``plan``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from repro_gate.errors import ControlsFailed, DiskFull, ServerLost
+from repro_gate.experiment import Job, Lab, tree_wipe
+from repro_gate.flake import judge
+from repro_gate.flake.broker import Broker
+from repro_gate.flake.diagnose import Detective, Diagnosis, Suspect
+from repro_gate.flake.plan import draw, servers_for
+from repro_gate.flake.tally import Tally
+from repro_gate.flake.values import Values, benign_moves
+from repro_gate.model import AXES, Conditions, Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
+
+_DETECTION_SHARE = 0.6  # of a time budget; the rest is for causes
+_ALONE_AT_MOST = 400
+_HANGS_BEFORE_DROPPED = 2
+_PAIRS_AT_MOST = 40
+
+
+class Progress(Protocol):
+    """Hears how far a campaign is; the command line draws it."""
+
+    def phase(self, name: str, total: float) -> None:
+        """A new phase with so many units of work."""
+
+    def advance(self, amount: float = 1.0, note: str = "") -> None:
+        """Some of it is done."""
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def phase(self, name: str, total: float) -> None:
+        """Nothing."""
+
+    def advance(self, amount: float = 1.0, note: str = "") -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What a campaign is asked to do. Times in seconds; ``newest`` ranks test files, newest first."""
+
+    runs: int = 20
+    budget: float | None = None
+    seed: int = 0
+    test_seconds: float = 120.0
+    memory_bytes: int = 0
+    replays: int = 5
+    axes: frozenset[str] = frozenset(AXES)
+    fork: bool = True
+    investigate: bool = True
+    keep_runs: Path | None = None
+    newest: Mapping[str, int] = field(default_factory=dict)
+    suspects_first: frozenset[str] = frozenset()
+
+
+@dataclass(kw_only=True, slots=True)
+class Findings:
+    """A campaign's outcome before capsules are written."""
+
+    tally: Tally
+    diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    unstable: set[str] = field(default_factory=set)
+    duplicates: set[str] = field(default_factory=set)
+    collect_errors: list[tuple[str, str]] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    incomplete: str = ""
+    mode: Mode = Mode.FORK
+    mode_reason: str = ""
+    runs_done: int = 0
+
+
+class Campaign:
+    """Runs in a lab. ``clock`` is monotonic seconds, ``today`` the date on which it starts."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        options: Options,
+        values: Values,
+        *,
+        clock: Callable[[], float],
+        today: datetime.date,
+        jobs: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self._lab = lab
+        self._options = options
+        self._values = values
+        self._clock = clock
+        self._today = today
+        self._jobs = jobs
+        self._progress = progress or Silent()
+        self._began = clock()
+        self._directory = options.keep_runs or Path(tempfile.mkdtemp(prefix="rg-runs-"))
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._findings = Findings(tally=Tally(self._directory))
+        self._files: dict[str, str] = {}
+        self._decided: set[str] = set()
+        self._hung: dict[str, int] = {}
+        self._network = lab.project.network
+
+    def run(self) -> Findings:
+        """The whole campaign. An interrupt or a full disk ends it early, and loses nothing."""
+        findings = self._findings
+        try:
+            self._collect()
+            self._detect()
+            if self._options.investigate:
+                self._investigate()
+        except KeyboardInterrupt:
+            findings.incomplete = "interrupted"
+        except DiskFull as full:
+            findings.incomplete = str(full)
+        finally:
+            self._lab.cancel()
+        return findings
+
+    def close(self) -> None:
+        """Remove raw results that nobody asked to keep."""
+        if self._options.keep_runs is None:
+            tree_wipe(self._directory)
+
+    # -- collect ----------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        findings = self._findings
+        self._progress.phase("collecting", 1)
+        began = self._clock()
+        facts = self._lab.collect(Experiment(tests=None, conditions=self._neutral()))
+        self._collect_seconds = self._clock() - began
+        self._progress.advance()
+        ids = [test for test, _ in facts.tests]
+        self._files = dict(facts.tests)
+        findings.duplicates = {test for test in ids if ids.count(test) > 1} if len(set(ids)) != len(ids) else set()
+        findings.tally.register(ids)
+        findings.collect_errors = list(facts.errors)
+        findings.notes.extend(facts.notes)
+        findings.facts = {
+            "python": str(facts.hello.get("python", "")),
+            "pytest": str(facts.ready.get("pytest", "")),
+            "platform": str(facts.hello.get("platform", "")),
+        }
+        if not self._options.fork:
+            findings.mode, findings.mode_reason = Mode.FRESH, "asked for with --no-fork"
+        elif not facts.ready.get("fork"):
+            findings.mode, findings.mode_reason = Mode.FRESH, str(facts.ready.get("reason", ""))
+
+    def _neutral(self) -> Conditions:
+        return Conditions(network=self._network)
+
+    # -- detect -----------------------------------------------------------------------------
+
+    def _detect(self) -> None:
+        options, findings = self._options, self._findings
+        total = len(findings.tally.rows)
+        if not total:
+            return
+        self._progress.phase("running", options.runs)
+        first = self._run([self._neutral()])[0]
+        if first.ending is Ending.NOT_STARTED:
+            raise ServerLost("No test process could be started under neutral conditions.", details="\n".join(first.notes))
+        if not first.controls_held:
+            raise ControlsFailed("A control test did not do what it must in the first run.", details="\n".join(first.notes))
+        self._progress.advance()
+        run_seconds = max(0.01, sum(run.seconds for run in first.runs))
+        servers = servers_for(options.runs, self._collect_seconds, run_seconds)
+        plan = draw(options.runs, servers, options.seed, self._values, options.axes, self._network)
+        self._special(plan)
+        for index in range(1, len(plan), self._width(run_seconds)):
+            if self._out_of_time(_DETECTION_SHARE):
+                findings.notes.append(f"the time budget allowed {findings.runs_done} of {options.runs} runs")
+                break
+            batch = plan[index : index + self._width(run_seconds)]
+            self._run(batch)
+            self._progress.advance(len(batch))
+        self._alone(run_seconds)
+        self._pairs()
+
+    def _width(self, run_seconds: float) -> int:
+        """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
+        return max(1, 2 * self._jobs) if run_seconds < 60 else self._jobs
+
+    def _special(self, plan: list[Conditions]) -> None:
+        """One run is a second run in the same directories, one has company in them."""
+        import dataclasses
+
+        if len(plan) >= 4 and "leftovers" in self._options.axes:
+            plan[1] = dataclasses.replace(plan[1], leftovers=1)
+        if len(plan) >= 6 and "parallel" in self._options.axes:
+            plan[2] = dataclasses.replace(plan[2], parallel=2)
+
+    def _run(self, batch: list[Conditions]) -> list[ExperimentResult]:
+        """Run the selected tests once under each of these conditions, and take the results in."""
+        tally = self._findings.tally
+        jobs = []
+        for conditions in batch:
+            number = tally.begin(conditions)
+            tests = self._selection(conditions)
+            partners = ()
+            if conditions.parallel > 1:
+                everything = tests if tests is not None else tuple(tally.rows)
+                half = len(everything) // 2
+                partners = ((*everything[half:], *everything[:half]),)
+            experiment = Experiment(tests=tests, conditions=conditions, partners=partners, limits=self._limits())
+            jobs.append(Job(experiment=experiment, mode=self._findings.mode, on_run=self._recorder(number)))
+        results = self._lab.run(jobs)
+        for job, result in zip(jobs, results, strict=True):
+            self._take(job, result)
+        return results
+
+    def _recorder(self, number: int) -> Callable[[TestRun], None]:
+        tally = self._findings.tally
+        first = number == 0
+
+        def record(run: TestRun) -> None:
+            tally.record(number, run)
+            if first and run.evidence is not None:
+                tally.note_users(run, _shared(run))
+
+        return record
+
+    def _take(self, job: Job, result: ExperimentResult) -> None:
+        findings = self._findings
+        number = findings.tally.conditions.index(job.experiment.conditions)
+        findings.runs_done += 1
+        moved = ", ".join(result.experiment.conditions.differences(self._neutral())) or "nothing moved"
+        if result.ending is Ending.NOT_STARTED:
+            findings.notes.append(f"run {number + 1} ({moved}) did not start: {' '.join(result.notes)[:600]}")
+            return
+        if not result.controls_held:
+            findings.tally.tainted.add(number)
+            findings.notes.append(f"run {number + 1} ({moved}) is not used: a control test did not do what it must")
+        seen = {run.id for run in result.runs if run.outcome is not Outcome.NOT_RUN}
+        lost = [run.id for run in result.runs if run.outcome is Outcome.NOT_RUN]
+        if result.ending is Ending.DONE and lost and not seen.issuperset(lost):
+            self._ids_changed(number, set(lost))
+        findings.notes.extend(note for note in result.notes if note not in findings.notes and len(findings.notes) < 200)
+        for run in result.runs:
+            if run.outcome is Outcome.TIMEOUT:
+                self._hung[run.id] = self._hung.get(run.id, 0) + 1
+        self._decide()
+
+    def _ids_changed(self, number: int, lost: set[str]) -> None:
+        self._findings.unstable |= lost
+
+    def _decide(self) -> None:
+        """Stop running tests whose fate is sealed: mixed often enough, or hanging again and again."""
+        for test, row in self._findings.tally.rows.items():
+            if test in self._decided:
+                continue
+            good, bad = row.count()
+            if (good >= 2 and bad >= 2) or (not good and self._hung.get(test, 0) >= _HANGS_BEFORE_DROPPED):
+                self._decided.add(test)
+
+    def _selection(self, conditions: Conditions) -> tuple[str, ...] | None:
+        """The tests of the next run: all that are undecided, or what the time left allows."""
+        tally = self._findings.tally
+        budget = self._options.budget
+        if not tally.conditions[:-1] or (budget is None and not self._decided):
+            return None
+        ids = [test for test in tally.rows if test not in self._decided]
+        if budget is not None:
+            ids = self._affordable(ids, budget)
+        from repro_gate.experiment import arrange
+
+        return tuple(ids[index] for index in arrange(ids, conditions.order))
+
+    def _affordable(self, ids: list[str], budget: float) -> list[str]:
+        """Cheapest and newest first, as many as fit into this run's share of the time left."""
+        left = budget * _DETECTION_SHARE - (self._clock() - self._began)
+        runs_left = max(1, self._options.runs - self._findings.runs_done)
+        share = max(0.05, left * self._jobs / runs_left)
+        rows = self._findings.tally.rows
+        newest = self._options.newest
+
+        def rank(test: str) -> tuple[bool, float]:
+            age = newest.get(self._files.get(test, ""), len(newest) + 10)
+            return test not in self._options.suspects_first, (rows[test].longest + 0.002) * (1 + min(age, 50) / 10)
+
+        chosen: set[str] = set()
+        for test in sorted(ids, key=rank):
+            share -= rows[test].longest + 0.002
+            if share < 0 and chosen:
+                break
+            chosen.add(test)
+        return [test for test in ids if test in chosen]
+
+    def _limits(self) -> Limits:
+        options = self._options
+        left = 24 * 3600.0
+        if options.budget is not None:
+            left = max(1.0, options.budget - (self._clock() - self._began))
+        return Limits(test_seconds=options.test_seconds, total_seconds=left, memory_bytes=options.memory_bytes)
+
+    def _limits_of(self, test: str) -> Limits:
+        """Tighter bounds for one test that has been seen to end."""
+        longest = self._findings.tally.rows[test].longest if test in self._findings.tally.rows else 0.0
+        seconds = min(self._options.test_seconds, max(20.0, 20 * longest))
+        return Limits(test_seconds=seconds, total_seconds=24 * 3600.0, memory_bytes=self._options.memory_bytes)
+
+    def _out_of_time(self, share: float) -> bool:
+        budget = self._options.budget
+        return budget is not None and self._clock() - self._began > share * budget
+
+    def _alone(self, run_seconds: float) -> None:
+        """Each test by itself once, where that is cheap: it finds what needs another test first."""
+        tally = self._findings.tally
+        ids = [t for t in tally.rows if t not in self._decided and t not in self._findings.duplicates]
+        if "order" not in self._options.axes or self._findings.mode is Mode.FRESH and len(ids) > 60:
+            return
+        if len(ids) > _ALONE_AT_MOST or self._out_of_time(_DETECTION_SHARE):
+            return
+        self._progress.phase("each test alone", len(ids))
+        number = tally.begin(Conditions(order="alone", network=self._network))
+        jobs = [
+            Job(
+                experiment=Experiment(
+                    tests=(test,),
+                    conditions=Conditions(order="alone", network=self._network),
+                    limits=self._limits_of(test),
+                ),
+                mode=self._findings.mode,
+                files=(self._files[test],) if self._findings.mode is Mode.FRESH else (),
+            )
+            for test in ids
+        ]
+        for start in range(0, len(jobs), 40):
+            if self._out_of_time(_DETECTION_SHARE):
+                return
+            for result in self._lab.run(jobs[start : start + 40]):
+                for run in result.runs if result.controls_held else ():
+                    tally.record(number, run)
+                self._progress.advance()
+
+    def _pairs(self) -> None:
+        """Tests that use one file or port, at the same time: the clash that xdist would find."""
+        if "parallel" not in self._options.axes or self._out_of_time(_DETECTION_SHARE):
+            return
+        pairs = self._clashing_pairs()
+        if not pairs:
+            return
+        tally = self._findings.tally
+        conditions = Conditions(parallel=2, network=self._network)
+        self._progress.phase("pairs that share a file", len(pairs))
+        for one, other in pairs:
+            jobs = [
+                Job(
+                    experiment=Experiment(
+                        tests=(a,), conditions=conditions, partners=((b,),), limits=self._limits_of(a)
+                    ),
+                    mode=self._findings.mode,
+                    files=tuple({self._files[a], self._files[b]}) if self._findings.mode is Mode.FRESH else (),
+                )
+                for a, b in ((one, other), (other, one))
+                for _ in range(4)
+            ]
+            number = tally.begin(conditions)
+            seen: dict[str, TestRun] = {}
+            for result in self._lab.run(jobs):
+                for run in result.runs if result.controls_held else ():
+                    if run.id not in seen or run.outcome.bad:
+                        seen[run.id] = run
+            for run in seen.values():
+                tally.record(number, run)
+            self._progress.advance()
+
+    def _clashing_pairs(self) -> list[tuple[str, str]]:
+        pairs: dict[tuple[str, str], None] = {}
+        for users in self._findings.tally.users.values():
+            tests = [t for t in users if t not in self._decided]
+            if not 2 <= len(users) <= 12:
+                continue  # one user, or something that everybody reads
+            for position, one in enumerate(tests):
+                for other in tests[position + 1 :]:
+                    if users[one] or users[other]:
+                        pairs[(one, other)] = None
+        return list(pairs)[:_PAIRS_AT_MOST]
+
+    # -- investigate ------------------------------------------------------------------------
+
+    def suspects(self) -> list[Suspect]:
+        """Tests that both passed and failed; then those that never passed."""
+        tally, findings = self._findings.tally, self._findings
+        mixed, never = [], []
+        for test, row in tally.rows.items():
+            if test in findings.duplicates or test in findings.unstable:
+                continue
+            good, bad = row.count()
+            if not bad:
+                continue
+            suspect = Suspect(
+                id=test,
+                failing=tuple(tally.samples(test, bad=True)),
+                passing=tuple(tally.samples(test, bad=False)),
+                users=tuple(self._company(test)),
+            )
+            (mixed if good else never).append(suspect)
+        return sorted(mixed, key=lambda s: tally.rows[s.id].longest) + [s for s in never if self._worth_trying(s)]
+
+    def _worth_trying(self, suspect: Suspect) -> bool:
+        """Never passed, also when alone: nothing more to try. Not yet tried alone: try."""
+        return not any(sample.conditions.order == "alone" for sample in suspect.failing) and self._hung.get(suspect.id, 0) == 0
+
+    def _company(self, test: str) -> list[str]:
+        users = [u for u in self._findings.tally.users.values() if test in u and 2 <= len(u) <= 12]
+        return list(dict.fromkeys(other for group in users for other in group if other != test))
+
+    def _investigate(self) -> None:
+        suspects = self.suspects()
+        if not suspects:
+            return
+        findings = self._findings
+        self._progress.phase("finding causes", len(suspects))
+        broker = Broker(self._lab, width=self._jobs + 1)
+        detective = Detective(
+            ask=broker.ask,
+            limits=self._limits_of,
+            benign=benign_moves(self._today),
+            label=lambda axis, value: self._values.label(value) if axis == "clock" and value != "real" else "",
+            forks=findings.mode is Mode.FORK,
+            replays=self._options.replays,
+            axes=self._options.axes,
+            network=self._network,
+        )
+
+        def keep(diagnosis: Diagnosis) -> None:
+            findings.diagnoses[diagnosis.id] = diagnosis
+            self._progress.advance(note=diagnosis.id)
+
+        dropped = broker.map(detective.investigate, suspects, keep, lambda: self._out_of_time(1.0))
+        findings.dropped = {s.id for s in suspects} - set(findings.diagnoses)
+        if dropped:
+            findings.notes.append(f"the time budget left {dropped} suspects without a cause")
+
+
+_OWN_TMP = re.compile(r"/pytest-of-|/pytest-\d+/|\.pyc$|/__pycache__/|/\.pytest_cache/")
+_WORKER = re.compile(r"/rg-[^/]+/w\d+/")
+
+
+def _shared(run: TestRun) -> dict[str, bool]:
+    """Paths and ports by which a test could meet another, and whether it writes them."""
+    shared: dict[str, bool] = {}
+    assert run.evidence is not None  # noqa: S101 - the caller looked
+    for entry in run.evidence.files:
+        verb, _, path = entry.partition(" ")
+        if _OWN_TMP.search(path):
+            continue
+        name = _WORKER.sub("/", path)
+        shared[name] = shared.get(name, False) or verb == "write"
+    for entry in run.evidence.binds:
+        shared[entry] = True
+    return shared
+
+
+__all__ = ["Campaign", "Findings", "Options", "Progress", "Silent", "judge"]

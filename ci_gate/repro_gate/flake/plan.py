@@ -1,0 +1,140 @@
+"""Draw the conditions of a campaign's runs: every axis early, pairs of axes spread. Pure.
+
+The first run is neutral. What only a start can set is shared by the runs of one server; the rest
+is drawn per run, greedily: of a few random candidates the one that covers most that is new.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+from collections.abc import Collection
+
+from repro_gate.flake.values import Values
+from repro_gate.model import Conditions
+
+_CANDIDATES = 24
+_SEED_LIMIT = 2**31 - 1
+
+
+def servers_for(runs: int, collect_seconds: float, run_seconds: float) -> int:
+    """How many servers ``runs`` runs are spread over: starting and collecting is what a loop of
+    processes pays each time, so it may take about a sixth of what that loop would cost."""
+    loop = runs * (collect_seconds + run_seconds)
+    affordable = int(0.16 * loop / max(collect_seconds, 1e-3))
+    return max(2, min(affordable, 8, max(3, runs // 3)) if runs > 2 else 2)
+
+
+def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[str], network: str) -> list[Conditions]:
+    """``runs`` conditions, grouped by server, the first neutral; equal for equal arguments."""
+    rng = random.Random(f"repro-gate {seed}")  # noqa: S311 - a repeatable draw, not a secret
+    neutral = Conditions(network=network)
+    starts = [neutral, *_starts(servers - 1, rng, values, axes, neutral)]
+    shares = [runs // servers + (1 if index < runs % servers else 0) for index in range(servers)]
+    planner = _Planner(rng, values, axes)
+    plan: list[Conditions] = []
+    for start, share in zip(starts, shares, strict=True):
+        for _ in range(share):
+            plan.append(start if not plan else planner.next(start))
+    return plan
+
+
+def _starts(count: int, rng: random.Random, values: Values, axes: Collection[str], neutral: Conditions) -> list[Conditions]:
+    """Starting conditions: always another hash seed; locale and environment take turns."""
+    starts = []
+    environments = _spread(values.environments, count, skip=0)
+    locales = _spread(values.locales, count, skip=1)
+    for index in range(count):
+        moved = {
+            "hash_seed": rng.randrange(1, 2**32 - 1) if "hash-seed" in axes else 0,
+            "import_random": rng.randrange(1, _SEED_LIMIT) if "random" in axes else 0,
+            "environment": environments[index] if "environment" in axes and environments[index] else "fixed",
+            "locale": locales[index] if "locale" in axes and locales[index] else "C.UTF-8",
+        }
+        starts.append(dataclasses.replace(neutral, **moved))  # type: ignore[arg-type]
+    return starts
+
+
+def _spread(choices: tuple[str, ...], count: int, skip: int) -> list[str]:
+    """``count`` values: every choice in turn, after ``skip`` of every ``skip + 1`` left neutral."""
+    turns = itertools.cycle(choices)
+    return [next(turns) if index % (skip + 1) == 0 else "" for index in range(count)]
+
+
+class _Planner:
+    """Remembers what was covered, and chooses the next run's conditions."""
+
+    def __init__(self, rng: random.Random, values: Values, axes: Collection[str]) -> None:
+        self._rng = rng
+        self._values = values
+        self._axes = [
+            axis
+            for axis in ("order", "random", "clock", "timezone", "listing", "threads", "asyncio", "load", "gc")
+            if axis in axes
+        ]
+        self._seen_values: set[tuple[str, str]] = set()
+        self._seen_pairs: set[frozenset[str]] = set()
+        self._turns = {
+            name: itertools.cycle(choices)
+            for name, choices in (
+                ("order", values.orders),
+                ("timezone", values.zones),
+                ("clock", tuple(range(len(values.instants)))),
+                ("load", values.loads),
+                ("gc", values.collectors),
+            )
+        }
+        self._expensive_since = 0
+
+    def next(self, start: Conditions) -> Conditions:
+        """The candidate that covers most; its random choices are then used up."""
+        best: dict[str, object] = {}
+        best_score = -1.0
+        moved_sets = [self._moved_axes() for _ in range(_CANDIDATES)]
+        for moved in moved_sets:
+            score = self._score(moved)
+            if score > best_score:
+                best_score = score
+                best = dict.fromkeys(moved)
+        chosen = {axis: self._value(axis) for axis in best}
+        self._remember(chosen)
+        return self._conditions(start, chosen)
+
+    def _moved_axes(self) -> list[str]:
+        moved = [axis for axis in self._axes if self._rng.random() < 0.55]
+        if "load" in moved and self._expensive_since < 3:
+            moved.remove("load")  # it makes everything slower, so it gets a smaller share
+        return moved
+
+    def _score(self, moved: list[str]) -> float:
+        fresh = sum(1 for axis in moved if not any(seen == axis for seen, _ in self._seen_values))
+        pairs = sum(1 for pair in itertools.combinations(moved, 2) if frozenset(pair) not in self._seen_pairs)
+        return 3 * fresh + pairs - 0.3 * len(moved)
+
+    def _value(self, axis: str) -> object:
+        if axis in self._turns:
+            return next(self._turns[axis])
+        return self._rng.randrange(1, _SEED_LIMIT)
+
+    def _remember(self, chosen: dict[str, object]) -> None:
+        self._expensive_since = 0 if "load" in chosen else self._expensive_since + 1
+        self._seen_values.update((axis, str(value)) for axis, value in chosen.items())
+        self._seen_pairs.update(frozenset(pair) for pair in itertools.combinations(chosen, 2))
+
+    def _conditions(self, start: Conditions, chosen: dict[str, object]) -> Conditions:
+        moved = dict(chosen)
+        # Each run draws from a stream of its own: that costs nothing and hides nothing.
+        if "random" in self._axes:
+            moved["random"] = self._rng.randrange(1, _SEED_LIMIT)
+        seed = self._rng.randrange(1, 10_000)
+        if str(moved.get("order", "")).startswith("shuffle"):
+            moved["order"] = f"{moved['order']}:{seed}"
+        if moved.get("gc") == "jitter":
+            moved["gc"] = f"jitter:{seed}"
+        if "clock" in moved:
+            instant = self._values.instants[int(str(moved["clock"]))]
+            moved["clock"] = instant.value
+            if instant.zone and "timezone" in self._axes:
+                moved["timezone"] = instant.zone
+        return dataclasses.replace(start, **moved)  # type: ignore[arg-type]

@@ -1,0 +1,158 @@
+"""What a campaign has seen: a byte per test and run in memory, everything else on disk.
+
+Memory stays flat however much tests print: failures, orders and evidence stream to one file per
+run, and are read back only for the few tests that need a second look.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from repro_gate.errors import DiskFull
+from repro_gate.model import Conditions, Failure, Outcome, TestRun
+
+_CODES = {outcome: code for code, outcome in enumerate(Outcome, start=1)}
+_OUTCOMES = {code: outcome for outcome, code in _CODES.items()}
+_MOST_SHARED_PATHS = 5000
+
+
+@dataclass(slots=True)
+class Row:
+    """One test: an outcome code per run (0: it was not part of that run)."""
+
+    codes: bytearray = field(default_factory=bytearray)
+    seconds: float = 0.0
+    longest: float = 0.0
+
+    def outcomes(self) -> Iterator[tuple[int, Outcome]]:
+        """Run numbers and outcomes, without runs it did not take part in."""
+        return ((run, _OUTCOMES[code]) for run, code in enumerate(self.codes) if code)
+
+    def count(self) -> tuple[int, int]:
+        """Good and bad outcomes."""
+        outcomes = [outcome for _, outcome in self.outcomes()]
+        return sum(o.good for o in outcomes), sum(o.bad for o in outcomes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """A test in one run of the campaign: the conditions, and the tests before it in its process."""
+
+    run: int
+    conditions: Conditions
+    before: tuple[str, ...]
+    outcome: Outcome
+    failure: Failure | None
+    output: str
+
+
+class Tally:
+    """Rows of a campaign, with a directory of raw results."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.rows: dict[str, Row] = {}
+        self.conditions: list[Conditions] = []
+        self.users: dict[str, dict[str, bool]] = {}  # shared path or port -> test -> whether it writes
+        self._file: IO[str] | None = None
+        self.tainted: set[int] = set()  # runs whose controls did not hold
+
+    def register(self, tests: list[str]) -> None:
+        """Make a row for each test that was collected."""
+        for test in tests:
+            self.rows.setdefault(test, Row())
+
+    def begin(self, conditions: Conditions) -> int:
+        """A run begins; returns its number."""
+        self.close()
+        number = len(self.conditions)
+        self.conditions.append(conditions)
+        return number
+
+    def record(self, number: int, run: TestRun) -> None:
+        """Take in one result. Raises DiskFull; what was taken in before stays."""
+        row = self.rows.setdefault(run.id, Row())
+        if run.outcome is not Outcome.NOT_RUN:
+            if len(row.codes) <= number:
+                row.codes.extend(bytes(number + 1 - len(row.codes)))
+            row.codes[number] = _CODES[run.outcome]
+            row.seconds += run.seconds
+            row.longest = max(row.longest, run.seconds)
+        self._write(number, run)
+
+    def _write(self, number: int, run: TestRun) -> None:
+        line: dict[str, Any] = {"id": run.id, "o": str(run.outcome), "s": run.seconds}
+        if run.failure is not None:
+            line["f"] = run.failure.to_json()
+            line["out"] = run.output
+        elif run.output and run.outcome is Outcome.SKIPPED:
+            line["out"] = run.output
+        if run.touched:
+            line["x"] = run.touched
+        try:
+            with (self._directory / f"run-{number}.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
+                file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        except OSError as broken:
+            if broken.errno == errno.ENOSPC:
+                raise DiskFull(f"No space left for results in {self._directory}.") from broken
+            raise
+
+    def note_users(self, run: TestRun, shared: dict[str, bool]) -> None:
+        """Remember which paths and ports outside its own temporary directory a test used."""
+        for name, writes in shared.items():
+            if name in self.users or len(self.users) < _MOST_SHARED_PATHS:
+                users = self.users.setdefault(name, {})
+                users[run.id] = users.get(run.id, False) or writes
+
+    def lines(self, number: int) -> Iterator[dict[str, Any]]:
+        """The raw results of one run in the order they came."""
+        path = self._directory / f"run-{number}.jsonl"
+        if not path.exists():
+            return
+        with path.open(encoding="utf-8", errors="surrogatepass") as file:
+            for line in file:
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    return  # the last line of a run that was cut short
+
+    def sample(self, test: str, number: int) -> Sample | None:
+        """The test's result in one run, with what ran before it in the same process."""
+        before: list[str] = []
+        for line in self.lines(number):
+            outcome = Outcome(line["o"])
+            if line["id"] == test:
+                failure = Failure.from_json(line["f"]) if "f" in line else None
+                return Sample(
+                    run=number,
+                    conditions=self.conditions[number],
+                    before=tuple(before),
+                    outcome=outcome,
+                    failure=failure,
+                    output=str(line.get("out", "")),
+                )
+            if outcome in (Outcome.CRASHED, Outcome.TIMEOUT):
+                before.clear()  # the tests after it ran in a new process
+            elif outcome is not Outcome.NOT_RUN:
+                before.append(line["id"])
+        return None
+
+    def samples(self, test: str, *, bad: bool, most: int = 3) -> list[Sample]:
+        """Up to ``most`` runs in which the test failed (or passed), earliest first."""
+        found = []
+        for number, outcome in self.rows[test].outcomes():
+            if number not in self.tainted and (outcome.bad if bad else outcome.good):
+                sample = self.sample(test, number)
+                if sample is not None:
+                    found.append(sample)
+            if len(found) == most:
+                break
+        return found
+
+    def close(self) -> None:
+        """Nothing is held open between records; kept for symmetry with ``begin``."""

@@ -1,0 +1,134 @@
+"""Which values the axes are moved to. Pure: the date, the machine's locales and zones come in."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from repro_gate.experiment import NON_UTF8
+
+Date = datetime.date
+_NOON = datetime.time(12)
+_WEST_AND_EAST = (
+    "America/Los_Angeles",
+    "Asia/Kolkata",
+    "Pacific/Auckland",
+    "Europe/Berlin",
+    "Asia/Tokyo",
+    "America/New_York",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Instant:
+    """A value of the clock axis, what is special about it, and the zone where that is so (or "")."""
+
+    value: str
+    label: str
+    zone: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Values:
+    """The values besides the neutral one that each axis takes in a campaign."""
+
+    instants: tuple[Instant, ...]
+    zones: tuple[str, ...]
+    locales: tuple[str, ...]
+    environments: tuple[str, ...] = ("terminal", "user", "bare", "path", "extra")
+    loads: tuple[str, ...] = ("burn", "one-core")
+    collectors: tuple[str, ...] = ("eager", "jitter", "rare", "jitter")
+    orders: tuple[str, ...] = ("shuffle", "reversed", "shuffle", "shuffle-module", "shuffle", "shuffle-class")
+
+    def label(self, clock: str) -> str:
+        """What is special about an instant, for people."""
+        return next((instant.label for instant in self.instants if instant.value == clock), "moved")
+
+
+def values(today: Date, installed_locales: Collection[str] = ()) -> Values:
+    """The values for a campaign that begins ``today``."""
+    return Values(instants=_instants(today), zones=_WEST_AND_EAST, locales=_locales(installed_locales))
+
+
+def benign_moves(today: Date) -> tuple[str, str]:
+    """Two times of an ordinary working day near ``today``: what fails at both rests on no date.
+
+    A test that compares Python's clock with a clock that is not moved (file times, child
+    processes) fails at any move; that is the perturbation's doing, not a dependence on the date.
+    """
+    day = today
+    while day.weekday() > 3 or day.day > 26 or day.day < 3:
+        day += datetime.timedelta(days=1)
+    return f"{day.isoformat()}T10:17:23", f"{day.isoformat()}T15:42:11"
+
+
+def _instants(today: Date) -> tuple[Instant, ...]:
+    leap = today.year
+    while not _is_leap(leap) or Date(leap, 2, 29) <= today:
+        leap += 1
+    year_end = Date(today.year, 12, 31)
+    month_end = _month_end(today)
+    next_day = today + datetime.timedelta(days=1)
+    gap, fold = _dst_days(today)
+    return (
+        Instant(value=f"{leap}-02-29T12:00:00", label="29 February"),
+        Instant(value=f"~{next_day.isoformat()}T00:00:00", label="midnight passing between two readings of the clock"),
+        Instant(value=f"{month_end.isoformat()}T12:00:00", label="the last day of a 31-day month"),
+        Instant(value=f"{year_end.isoformat()}T23:30:00", label="the last evening of the year"),
+        Instant(value=f"{_a_year_on(today).isoformat()}T12:00:00", label="a year from now"),
+        Instant(value=f"{gap.isoformat()}T01:59:30", label="summer time beginning", zone="America/New_York"),
+        Instant(value=f"~~{next_day.isoformat()}T00:00:00", label="midnight passing after two readings of the clock"),
+        Instant(value=f"{fold.isoformat()}T01:30:00", label="the hour that comes twice", zone="America/New_York"),
+        Instant(value=f"{next_day.isoformat()}T00:20:00", label="just after midnight"),
+        Instant(value=f"{_saturday(today).isoformat()}T23:10:00", label="late on a Saturday"),
+        Instant(value=f"{gap.isoformat()}T12:00:00", label="a day of 23 hours", zone="America/New_York"),
+        Instant(value=f"{_a_year_on(today).year}-01-01T08:00:00", label="the first of January"),
+        Instant(value="2038-01-20T12:00:00", label="after 2038-01-19"),
+    )
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _a_year_on(day: Date) -> Date:
+    return Date(day.year + 1, day.month, min(day.day, 28))
+
+
+def _month_end(today: Date) -> Date:
+    """The next 31st that is followed by a shorter month (or, failing that, any 31st)."""
+    for months in range(1, 13):
+        year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+        if month + 1 in (1, 3, 5, 8, 10):
+            return Date(year, month + 1, 31)
+    raise AssertionError("a year has 31sts")
+
+
+def _saturday(today: Date) -> Date:
+    return today + datetime.timedelta(days=(5 - today.weekday()) % 7 or 7)
+
+
+def _dst_days(today: Date) -> tuple[Date, Date]:
+    """Second Sunday of March and first Sunday of November (rules of New York) after ``today``."""
+    gap = _nth_sunday(today.year, 3, 2)
+    fold = _nth_sunday(today.year, 11, 1)
+    return (
+        gap if gap > today else _nth_sunday(today.year + 1, 3, 2),
+        fold if fold > today else _nth_sunday(today.year + 1, 11, 1),
+    )
+
+
+def _nth_sunday(year: int, month: int, n: int) -> Date:
+    first = Date(year, month, 1)
+    return first + datetime.timedelta(days=(6 - first.weekday()) % 7 + 7 * (n - 1))
+
+
+def _locales(installed: Collection[str]) -> tuple[str, ...]:
+    """A text encoding that is not UTF-8, plain C, and one comma-decimal and one non-Latin locale."""
+    chosen = [NON_UTF8, "C"]
+    names = sorted(installed)
+    for wanted in (("de_", "fr_", "es_", "it_", "pl_"), ("tr_", "ru_", "ja_", "zh_", "ar_", "fa_", "hi_")):
+        found = [name for name in names if name.lower().startswith(wanted) and "utf" in name.lower()]
+        chosen.extend(found[:1])
+    return tuple(chosen)

@@ -1,0 +1,42 @@
+"""The types that flow through every room: frozen, typed, no I/O.
+
+Belongs here: dataclasses and enums that more than one room speaks of. Does not belong here:
+anything that reads, runs or prints.
+"""
+
+from repro_gate.model.conditions import AXES, Conditions, axis_of
+from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode
+from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun, Zone
+from repro_gate.model.verdict import (
+    CapsuleRef,
+    Cause,
+    FlakeReport,
+    Intervention,
+    Sandboxing,
+    TestVerdict,
+    Verdict,
+)
+
+__all__ = [
+    "AXES",
+    "CapsuleRef",
+    "Cause",
+    "Conditions",
+    "Ending",
+    "Evidence",
+    "Experiment",
+    "ExperimentResult",
+    "Failure",
+    "FlakeReport",
+    "Frame",
+    "Intervention",
+    "Limits",
+    "Mode",
+    "Outcome",
+    "Sandboxing",
+    "TestRun",
+    "TestVerdict",
+    "Verdict",
+    "Zone",
+    "axis_of",
+]

@@ -1,0 +1,115 @@
+"""What a reader must act on: verdicts, causes, and the report of a campaign."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from repro_gate.model.conditions import Conditions
+from repro_gate.model.outcome import Failure
+
+
+class Verdict(enum.StrEnum):
+    """What a campaign says of one test (docs/flake-check.md defines each word)."""
+
+    STABLE = "stable"
+    FLAKY = "flaky"
+    CONDITION_DEPENDENT = "condition-dependent"
+    ALWAYS_FAILING = "always-failing"
+    NOT_JUDGED = "not-judged"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Intervention:
+    """One row of a cause's table: one axis at one value, everything else held, and what came out."""
+
+    what: str
+    conditions: Conditions
+    tests: tuple[str, ...]
+    failed: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cause:
+    """The axis a test depends on, named by intervention, or None where no axis alone decides.
+
+    ``role`` is ``victim`` or ``brittle`` for the order axis, else empty; ``others`` are the
+    polluters or state-setters; ``detail`` says in words what matters.
+    """
+
+    axis: str | None
+    detail: str
+    role: str = ""
+    others: tuple[str, ...] = ()
+    table: tuple[Intervention, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CapsuleRef:
+    """A written capsule: where, whether it is pinned, and its replays k of n."""
+
+    path: str
+    id: str
+    pinned: bool
+    determinism: str
+    replayed: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TestVerdict:
+    """What is said of one test. ``upper_bound`` is the failure rate excluded at 95 % (one-sided).
+
+    ``rate`` is the observed failure rate with ``interval`` (Wilson, 95 %) over the runs under
+    the conditions that matter; None where nothing failed.
+    """
+
+    __test__ = False
+
+    id: str
+    verdict: Verdict
+    runs: int
+    failures: int
+    seconds: float
+    detail: str = ""
+    cause: Cause | None = None
+    rate: float | None = None
+    interval: tuple[float, float] | None = None
+    upper_bound: float | None = None
+    failure: Failure | None = None
+    output: str = ""
+    capsule: CapsuleRef | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sandboxing:
+    """Where the tests ran, and what that did not guarantee."""
+
+    name: str
+    hermetic: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlakeReport:
+    """A whole campaign. ``incomplete`` says why the campaign stopped early, or is empty."""
+
+    seed: int
+    runs: int
+    tests: tuple[TestVerdict, ...]
+    sandbox: Sandboxing
+    mode: str
+    mode_reason: str
+    python: str
+    pytest: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+    incomplete: str = ""
+    root: str = ""
+    commit: str = ""
+    started_at: str = ""
+
+    def with_verdict(self, *verdicts: Verdict) -> tuple[TestVerdict, ...]:
+        """The tests that were given one of these verdicts."""
+        return tuple(t for t in self.tests if t.verdict in verdicts)

@@ -1,0 +1,65 @@
+"""Whatever our programs leave behind is ours to end: by id, never by name."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of every orphan below this process (Linux); True if that worked."""
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below ``pid``, parents first."""
+    found: list[int] = []
+    queue = [pid]
+    while queue:
+        below = _children(queue.pop())
+        found.extend(below)
+        queue.extend(below)
+    return found
+
+
+def end_descendants(spare: frozenset[int] = frozenset(), seconds: float = 5.0) -> int:
+    """Kill everything below this process except ``spare`` and its descendants; returns how many."""
+    ended: set[int] = set()
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        spared = spare | {below for pid in spare for below in descendants(pid)}
+        left = [pid for pid in descendants(os.getpid()) if pid not in spared]
+        if not left:
+            break
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+            ended.add(pid)
+        _reap(left)
+        time.sleep(0.01)
+    return len(ended)
+
+
+def _reap(pids: list[int]) -> None:
+    for pid in pids:
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            continue

@@ -1,0 +1,181 @@
+"""One program at a time: started in a session of its own, drained, bounded and ended as a group."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from repro_gate.errors import DiskFull, MissingTool
+
+_HEAD = 8_000
+_TAIL = 56_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completed:
+    """A finished program. ``status`` is negative for a signal; output is cut to head and tail."""
+
+    argv: tuple[str, ...]
+    status: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+
+
+class _Drain:
+    """Reads one pipe to its end on a thread, so that the child never waits for us."""
+
+    def __init__(self, pipe: IO[bytes], keep_all: bool) -> None:
+        self._pipe = pipe
+        self._keep_all = keep_all
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._lost = 0
+        self._thread = threading.Thread(target=self._read, name="drain", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._pipe.fileno(), 65536)
+            except (OSError, ValueError):
+                return
+            if not data:
+                return
+            self._keep(data)
+
+    def _keep(self, data: bytes) -> None:
+        if self._keep_all or len(self._head) < _HEAD:
+            self._head += data
+            return
+        self._tail += data
+        if len(self._tail) > 2 * _TAIL:
+            self._lost += len(self._tail) - _TAIL
+            del self._tail[:-_TAIL]
+
+    def text(self) -> str:
+        """What is kept, as text."""
+        middle = f"\n[... {self._lost} bytes left out ...]\n" if self._lost else ""
+        return self._head.decode("utf-8", "replace") + middle + self._tail.decode("utf-8", "replace")
+
+    def finish(self, seconds: float) -> None:
+        """Wait for the end of the pipe; a grandchild that holds it open is not waited for."""
+        self._thread.join(seconds)
+        if not self._thread.is_alive():
+            self._pipe.close()
+
+
+class Process:
+    """A running program, the leader of its own process group."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], argv: Sequence[str], keep_all: bool) -> None:
+        assert popen.stdout is not None and popen.stderr is not None  # noqa: S101 - we asked for pipes
+        self.argv = tuple(argv)
+        self.pid = popen.pid
+        self._popen = popen
+        self._out = _Drain(popen.stdout, keep_all)
+        self._err = _Drain(popen.stderr, keep_all)
+
+    def poll(self) -> int | None:
+        """The exit status (negative for a signal), or None while it runs."""
+        return self._popen.poll()
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait at most so long for the exit status."""
+        try:
+            return self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self, grace: float = 0.0) -> None:
+        """Ask the group to end, then make it; also when the leader is gone already."""
+        if grace and self.poll() is None:
+            _signal_group(self.pid, signal.SIGTERM)
+            self.wait(grace)
+        _signal_group(self.pid, signal.SIGKILL)
+        self._popen.wait()
+        self._out.finish(1.0)
+        self._err.finish(1.0)
+
+    def output(self) -> tuple[str, str]:
+        """Standard output and error so far, each cut to head and tail."""
+        if self.poll() is not None:
+            self._out.finish(1.0)
+            self._err.finish(1.0)
+        return self._out.text(), self._err.text()
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | os.PathLike[str],
+    umask: int = -1,
+    keep_all: bool = False,
+) -> Process:
+    """Start a program with no standard input and both outputs drained.
+
+    Raises MissingTool where it is not there, DiskFull where there is no room to start it.
+    """
+    try:
+        popen = subprocess.Popen(
+            list(argv),
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            umask=umask,
+        )
+    except FileNotFoundError as missing:
+        if not os.path.isdir(cwd):
+            raise MissingTool(f"The directory {os.fspath(cwd)!r} to run {argv[0]!r} in is not there.") from missing
+        raise MissingTool(f"The program {argv[0]!r} is not there.") from missing
+    except PermissionError as refused:
+        raise MissingTool(f"The program {argv[0]!r} may not be run: {refused.strerror}.") from refused
+    except OSError as broken:
+        if broken.errno == 28:
+            raise DiskFull(f"No space left to start {argv[0]!r}.") from broken
+        raise
+    return Process(popen, argv, keep_all)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] = ".",
+    timeout: float = 60.0,
+) -> Completed:
+    """Run a program to its end, or end it after ``timeout`` seconds. Raises MissingTool."""
+    process = start(argv, env=os.environ if env is None else env, cwd=cwd, keep_all=True)
+    status = process.wait(timeout)
+    process.end()
+    out, err = process.output()
+    final = process.poll()
+    return Completed(
+        argv=tuple(argv),
+        status=-9 if final is None else final,
+        stdout=out,
+        stderr=err,
+        timed_out=status is None,
+    )
+
+
+def quoted(argv: Sequence[str]) -> str:
+    """The command as a shell would take it."""
+    return shlex.join(argv)

@@ -1,0 +1,111 @@
+"""JUnit XML: one testcase per test, for dashboards that know nothing else.
+
+Belongs here: the mapping of verdicts to failure and skipped, named as pytest names its own
+testcases. Does not belong here: any further fact; report.json holds all. Non-ASCII is written as
+character references, so that any file encoding will do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+from xml.etree import ElementTree
+
+from repro_gate.model import FlakeReport, TestVerdict, Verdict
+from repro_gate.report import words
+from repro_gate.report.outcome import decide
+
+LONGEST_TEXT = 16_000
+
+# Everything but the characters of XML 1.0, and the carriage return, which a parser turns into a line feed.
+_ILLEGAL = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_FAILING = (Verdict.FLAKY, Verdict.CONDITION_DEPENDENT, Verdict.ALWAYS_FAILING)
+
+
+def write(report: FlakeReport, stream: TextIO) -> None:
+    """Write the report as JUnit XML, a test at a time."""
+    counts = {
+        "tests": len(report.tests),
+        "failures": len(report.with_verdict(*_FAILING)),
+        "errors": 0,
+        "skipped": len(report.with_verdict(Verdict.NOT_JUDGED)),
+    }
+    suite = {"name": "repro-gate", **counts, "time": f"{report.seconds:.3f}"}
+    if report.started_at:
+        suite["timestamp"] = report.started_at
+    stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n')
+    stream.write(_opening(ElementTree.Element("testsuite", {key: legal(str(value)) for key, value in suite.items()})))
+    stream.write(_text(_properties(report)))
+    stream.writelines(_text(_testcase(test)) for test in report.tests)
+    stream.write("</testsuite>\n</testsuites>\n")
+
+
+def legal(text: str) -> str:
+    """Text with every character that XML cannot hold shown as an escape."""
+    return _ILLEGAL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def names(test_id: str) -> tuple[str, str]:
+    """Class name and name of a testcase, as pytest's own --junitxml gives them."""
+    path, bracket, parameters = test_id.partition("[")
+    parts = path.split("::")
+    parts[0] = re.sub(r"\.py$", "", parts[0].replace("/", "."))
+    parts[-1] += bracket + parameters
+    return ".".join(parts[:-1]), parts[-1]
+
+
+def _opening(element: ElementTree.Element) -> str:
+    """Only the start tag, so that the children can follow one at a time."""
+    return _text(element).removesuffix(" />\n") + ">\n"
+
+
+def _text(element: ElementTree.Element) -> str:
+    encoded: bytes = ElementTree.tostring(element, encoding="us-ascii", xml_declaration=False)
+    return encoded.decode("ascii") + "\n"
+
+
+def _properties(report: FlakeReport) -> ElementTree.Element:
+    decision = decide(report)
+    properties = ElementTree.Element("properties")
+    facts = {
+        "verdict": decision.verdict.value,
+        "reason": decision.reason.value,
+        "seed": str(report.seed),
+        "runs": str(report.runs),
+        "incomplete": report.incomplete,
+    }
+    for name, value in facts.items():
+        ElementTree.SubElement(properties, "property", {"name": name, "value": legal(value)})
+    return properties
+
+
+def _testcase(test: TestVerdict) -> ElementTree.Element:
+    classname, name = names(test.id)
+    attributes = {"classname": legal(classname), "name": legal(name), "time": f"{test.seconds:.3f}"}
+    case = ElementTree.Element("testcase", attributes)
+    if test.verdict is Verdict.NOT_JUDGED:
+        ElementTree.SubElement(case, "skipped", {"type": test.verdict.value, "message": legal(test.detail)})
+    elif test.verdict in _FAILING:
+        attributes = {"type": test.verdict.value, "message": legal(_message(test))}
+        ElementTree.SubElement(case, "failure", attributes).text = legal(_body(test))
+    if test.output:
+        ElementTree.SubElement(case, "system-out").text = legal(words.clip(test.output, LONGEST_TEXT))
+    return case
+
+
+def _message(test: TestVerdict) -> str:
+    """Verdict, rate and cause, and the command that shows it again."""
+    if test.verdict is Verdict.ALWAYS_FAILING:
+        return f"always-failing: {words.failure(test)}".rstrip(": ")
+    replay = f"; replay: {words.replay_command(test.capsule.path)}" if test.capsule else ""
+    return f"{test.verdict.value}, failed {words.rate(test)}: {words.cause(test)}{replay}"
+
+
+def _body(test: TestVerdict) -> str:
+    """The failure itself, innermost frame last."""
+    if test.failure is None:
+        return test.detail
+    frames = [f"{frame.path}:{frame.line}: in {frame.function} ({frame.zone.value})" for frame in test.failure.frames]
+    message = words.clip(test.failure.message, LONGEST_TEXT)
+    return "\n".join([*frames, f"{test.failure.type} in {test.failure.phase}: {message}"])

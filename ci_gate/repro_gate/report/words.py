@@ -1,0 +1,117 @@
+"""Words and quoting that all renderings share.
+
+Belongs here: text that comes from a test made safe to show, numbers and causes in words. Does
+not belong here: the layout of any one format.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+
+from repro_gate.model import FlakeReport, TestVerdict, Verdict
+
+# Joiners shape emoji and Persian or Indic words, and cannot reorder or hide what is around them.
+_HARMLESS_FORMAT = "\u200c\u200d"
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """Text on one line with nothing a terminal would act on: control, bidi and lone surrogate escaped."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    if unicodedata.category(character) in _UNSAFE and character not in _HARMLESS_FORMAT:
+        return character.encode("unicode_escape").decode()
+    return character
+
+
+def clip(text: str, limit: int) -> str:
+    """Head and tail of a long text, with a line between them that says how much is missing."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit - limit * 2 // 3
+    return f"{text[:head]}\n[… {len(text) - limit} characters left out …]\n{text[len(text) - tail :]}"
+
+
+def first_line(text: str, limit: int = 200) -> str:
+    """The first line that is not blank, cut to ``limit`` characters."""
+    line = next((line.strip() for line in re.split(r"[\r\n]", text) if line.strip()), "")
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def replay_command(path: str) -> str:
+    """The command that replays a capsule, quoted for a POSIX shell, always on one line."""
+    if path.startswith("-"):
+        path = f"./{path}"
+    if visible(path) == path:
+        return f"repro-gate replay {shlex.quote(path)}"
+    # $'…' is the one quoting that can write a control character without holding one.
+    escaped = "".join("\\" + c if c in "\\'" else _shell_character(c) for c in path)
+    return f"repro-gate replay $'{escaped}'"
+
+
+def _shell_character(character: str) -> str:
+    """A character inside $'…': as the octal bytes of its UTF-8, where it may not stand as it is."""
+    if visible(character) == character:
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode(errors="surrogateescape"))
+
+
+def percent(share: float) -> str:
+    """A share from 0 to 1 with three significant digits: ``13.9 %``, ``4.95 %``, ``100 %``."""
+    digits = f"{share * 100:#.3g}"
+    return f"{'100' if digits == '100.' else digits} %"
+
+
+def rate(test: TestVerdict) -> str:
+    """How often a test failed, with its interval where a rate is known."""
+    counted = f"{test.failures} of {test.runs}"
+    if test.rate is None:
+        return counted
+    if test.interval is None:
+        return f"{_coarse(test.rate)} % ({counted})"
+    low, high = test.interval
+    return f"{_coarse(test.rate)} % ({_coarse(low)} to {_coarse(high)} %)"
+
+
+def _coarse(share: float) -> str:
+    """Percent as people say it: whole from ten upwards, two digits below."""
+    value = share * 100
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+def cause(test: TestVerdict) -> str:
+    """The axis a test follows and what matters on it, or plainly that it is not known."""
+    if test.cause is None:
+        return test.detail or "cause not looked for"
+    axis = test.cause.axis or "no axis alone decides"
+    role = f" ({test.cause.role})" if test.cause.role else ""
+    detail = f": {test.cause.detail}" if test.cause.detail else ""
+    return f"{axis}{role}{detail}"
+
+
+def failure(test: TestVerdict) -> str:
+    """Exception type and the first line of its message, or what was said instead."""
+    if test.failure is None:
+        return first_line(test.detail)
+    message = first_line(test.failure.message)
+    return f"{test.failure.type}: {message}" if message else test.failure.type
+
+
+def stable_line(report: FlakeReport) -> str:
+    """All stable tests in one line with the failure rate that is excluded for each; empty without any."""
+    tests = report.with_verdict(Verdict.STABLE)
+    if not tests:
+        return ""
+    runs = sorted({test.runs for test in tests})
+    span = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
+    line = f"{len(tests)} stable in {span} runs"
+    bounds = [test.upper_bound for test in tests if test.upper_bound is not None]
+    if len(bounds) < len(tests):
+        return line
+    return f"{line}: p < {percent(max(bounds))} at 95 % each"

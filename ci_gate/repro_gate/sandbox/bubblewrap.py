@@ -1,0 +1,97 @@
+"""bubblewrap: namespaces without a daemon. The machine's files are readable, its homes are not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from repro_gate.process import run
+from repro_gate.sandbox.protocol import Confined, Interpreter, Place
+
+_INSIDE = "/run/repro-gate"
+_HIDDEN = ("/home", "/root", "/mnt", "/media", "/srv")
+
+
+class Bubblewrap:
+    """Own user, pid, network, ipc and host-name namespaces; a read-only root; private /tmp and /run."""
+
+    name = "bubblewrap"
+    hermetic = True
+
+    def __init__(self) -> None:
+        self._program = shutil.which("bwrap")
+
+    def why_not(self) -> str:
+        """Tries a namespace; the answer is bwrap's own sentence."""
+        if self._program is None:
+            return "bwrap is not installed"
+        tried = run([self._program, "--unshare-all", "--ro-bind", "/", "/", "true"], timeout=20)
+        if tried.status != 0:
+            return f"bwrap cannot make a namespace: {tried.stderr.strip() or tried.status}"
+        return ""
+
+    def notes(self) -> tuple[str, ...]:
+        """What it does not give."""
+        return ("no limit on memory or processors by the kernel; system files of this machine are readable",)
+
+    def view(self, place: Place) -> Confined:
+        """The copy stands where the project really is, so that absolute paths hold."""
+        named = place.tree != place.base / "tree"
+        tree = f"{_INSIDE}/{place.tree.relative_to(place.base)}" if named else str(place.original)
+        home = f"{_INSIDE}/{place.home.relative_to(place.base)}"
+        return Confined(tree=tree, home=home, tmp="/tmp", wire=f"{_INSIDE}/wire", argv=(), cwd="")  # noqa: S108
+
+    def confine(
+        self,
+        place: Place,
+        interpreter: Interpreter,
+        argv: Sequence[str],
+        *,
+        subdirectory: str,
+        readable: Sequence[str],
+        hostname: str | None,
+        network: bool,
+    ) -> Confined:
+        """The bwrap command. Later binds lie over earlier ones, so the order matters."""
+        view = self.view(place)
+        options = [self._program or "bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+        options += ["--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"]
+        if not network:
+            options.append("--unshare-net")
+        if os.geteuid() == 0:
+            options += ["--uid", "1000", "--gid", "1000"]
+        options += ["--hostname", hostname or "repro-gate"]
+        options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/dev/shm", "--tmpfs", "/run"]
+        hidden = [path for path in {*_HIDDEN, str(Path.home())} if Path(path).is_dir()]
+        for path in sorted(hidden):
+            options += ["--tmpfs", path]
+        options += ["--bind", str(place.tmp), "/tmp"]
+        covered = [*hidden, "/tmp", "/run"]
+        for path in _needed([*interpreter.directories, *readable], covered, str(place.original)):
+            options += ["--ro-bind", path, path]
+        options += ["--bind", str(place.tree), str(place.original)]
+        if view.tree != str(place.original):
+            options += ["--bind", str(place.tree), view.tree]
+        options += ["--bind", str(place.home), view.home, "--bind", str(place.wire), view.wire]
+        for path in _needed(interpreter.directories, [str(place.original)], ""):
+            if Path(path) != place.original:
+                options += ["--ro-bind", path, path]  # a virtual environment inside the project
+        cwd = view.tree if subdirectory in ("", ".") else f"{view.tree}/{subdirectory}"
+        options += ["--chdir", cwd, "--", *argv]
+        return Confined(
+            tree=view.tree, home=view.home, tmp=view.tmp, wire=view.wire, argv=tuple(options), cwd=str(place.base)
+        )
+
+
+def _needed(paths: Sequence[str], covered: Sequence[str], original: str) -> list[str]:
+    """The outermost of ``paths`` that lie below a covered directory (and are not the project)."""
+    below = sorted({path for path in paths if any(_inside(path, cover) for cover in covered) and Path(path).exists()})
+    if original:
+        below = [path for path in below if not _inside(path, original)]
+    return [path for path in below if not any(other != path and _inside(path, other) for other in below)]
+
+
+def _inside(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")

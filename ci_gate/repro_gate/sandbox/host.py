@@ -1,0 +1,52 @@
+"""No sandbox: the machine itself. Asked for by name, or where nothing better is there for a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from repro_gate.sandbox.protocol import Confined, Interpreter, Place
+
+
+class Host:
+    """Runs commands as they are, in a fresh copy of the tree."""
+
+    name = "host"
+    hermetic = False
+
+    def why_not(self) -> str:
+        """It always works."""
+        return ""
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return (
+            "not hermetic: tests could read and write this machine's files",
+            "network is refused inside Python only: C extensions and child processes could reach it",
+        )
+
+    def view(self, place: Place) -> Confined:
+        """The same paths inside as outside."""
+        return Confined(
+            tree=str(place.tree), home=str(place.home), tmp=str(place.tmp), wire=str(place.wire), argv=(), cwd=""
+        )
+
+    def confine(
+        self,
+        place: Place,
+        interpreter: Interpreter,
+        argv: Sequence[str],
+        *,
+        subdirectory: str,
+        readable: Sequence[str],
+        hostname: str | None,
+        network: bool,
+    ) -> Confined:
+        """The command itself."""
+        return Confined(
+            tree=str(place.tree),
+            home=str(place.home),
+            tmp=str(place.tmp),
+            wire=str(place.wire),
+            argv=tuple(argv),
+            cwd=str(place.tree / subdirectory),
+        )

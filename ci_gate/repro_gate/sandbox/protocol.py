@@ -1,0 +1,113 @@
+"""What every sandbox offers, and the facts it needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from repro_gate.errors import MissingTool
+from repro_gate.process import run
+
+_PROBE = """
+import json, os, sys
+links, path = [], sys.executable
+while path and path not in links:
+    links.append(path)
+    path = os.path.join(os.path.dirname(path), os.readlink(path)) if os.path.islink(path) else ""
+print(json.dumps({
+    "executable": sys.executable, "prefix": sys.prefix, "base": sys.base_prefix,
+    "version": "%d.%d.%d" % sys.version_info[:3], "path": [p for p in sys.path if p], "links": links,
+    "user_base": __import__("site").getuserbase(),
+}))
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interpreter:
+    """The Python that runs the tests, and every directory it needs to do so."""
+
+    executable: str
+    version: str
+    directories: tuple[str, ...]
+    user_base: str
+
+
+def probe(python: str, env: Mapping[str, str], cwd: Path) -> Interpreter:
+    """Ask ``python`` about itself. Raises MissingTool where it is none, or older than 3.9."""
+    done = run([python, "-c", _PROBE], env=env, cwd=cwd, timeout=60)
+    try:
+        facts = json.loads(done.stdout)
+    except ValueError:
+        raise MissingTool(
+            f"{python!r} does not answer as a Python interpreter.", details=(done.stderr or done.stdout)[-2000:]
+        ) from None
+    if tuple(map(int, facts["version"].split("."))) < (3, 9):
+        raise MissingTool(
+            f"{python!r} is Python {facts['version']}; the plugin needs 3.9 or later.",
+            next_step="Name another interpreter with `--python`.",
+        )
+    directories = {facts["prefix"], facts["base"], *facts["path"]}
+    directories.update(str(Path(link).parent) for link in facts["links"])
+    directories.update(str(Path(path).resolve()) for path in list(directories))
+    return Interpreter(
+        executable=facts["executable"],
+        version=facts["version"],
+        directories=tuple(sorted(d for d in directories if Path(d).exists())),
+        user_base=str(facts["user_base"]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """The directories of one process on this machine; ``original`` is where the project really is."""
+
+    base: Path
+    tree: Path
+    home: Path
+    tmp: Path
+    wire: Path
+    original: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confined:
+    """How a place looks from inside: paths, and the command that leads there."""
+
+    tree: str
+    home: str
+    tmp: str
+    wire: str
+    argv: tuple[str, ...]
+    cwd: str
+
+
+class Sandbox(Protocol):
+    """One way to confine a command."""
+
+    name: str
+    hermetic: bool
+
+    def why_not(self) -> str:
+        """Why it cannot work on this machine, or an empty string."""
+
+    def notes(self) -> tuple[str, ...]:
+        """What it does not guarantee, for the report."""
+
+    def view(self, place: Place) -> Confined:
+        """The paths inside; ``argv`` is empty."""
+
+    def confine(
+        self,
+        place: Place,
+        interpreter: Interpreter,
+        argv: Sequence[str],
+        *,
+        subdirectory: str,
+        readable: Sequence[str],
+        hostname: str | None,
+        network: bool,
+    ) -> Confined:
+        """The command that runs ``argv`` inside, in the tree's ``subdirectory``."""

@@ -1,0 +1,60 @@
+"""One file per source of nondeterminism, each with the same five moments.
+
+``install`` once per process before the project's code is imported (with nothing perturbed),
+``apply`` when conditions begin to hold, ``before_test`` and ``touched`` around each test,
+``settle`` when imports are over. Belongs here: what a running process can take on. What a
+process must be started with is in ``wire.start_environment``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping
+
+from repro_gate_pytest.axes import clock, gcaxis, listing, load, loop, network, parallel, randomness, textlocale, threads, zone
+from repro_gate_pytest.axes.base import Axis
+
+# Time zone before clock: the clock's values are local times.
+_AXES: List[Axis] = [
+    textlocale.TextLocale(),
+    zone.Zone(),
+    clock.Clock(),
+    randomness.Randomness(),
+    listing.Listing(),
+    threads.Threads(),
+    loop.Loop(),
+    gcaxis.Gc(),
+    load.Load(),
+    network.Network(),
+    parallel.Parallel(),
+]
+
+
+def install() -> List[str]:
+    """Put every axis in place, neutral. Returns notes on what this interpreter does not allow."""
+    notes: List[str] = []
+    for axis in _AXES:
+        notes.extend(axis.install())
+    return notes
+
+
+def apply(conditions: Mapping[str, Any]) -> None:
+    """Let ``conditions`` hold in this process from now on."""
+    for axis in _AXES:
+        axis.apply(conditions)
+
+
+def settle() -> None:
+    """Imports are over: what was drawn from entropy so far is known and can be drawn again."""
+    for axis in _AXES:
+        axis.settle()
+
+
+def before_test(key: str) -> None:
+    """Start each seeded stream anew for the test ``key``, so that it does not depend on others."""
+    for axis in _AXES:
+        axis.before_test(key)
+
+
+def touched() -> List[str]:
+    """The axes that the test was seen to read from since ``before_test``."""
+    return [axis.name for axis in _AXES if axis.touched()]

@@ -1,0 +1,37 @@
+"""What an axis is, and the seeded numbers that axes share."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping
+
+from repro_gate_pytest.wire import number
+
+__all__ = ["Axis", "fraction", "number"]
+
+
+class Axis:
+    """A source of nondeterminism that a running process can be moved along."""
+
+    name = ""
+
+    def install(self) -> List[str]:
+        """Patch what must be patched, without any effect yet. Returns notes."""
+        return []
+
+    def apply(self, conditions: Mapping[str, Any]) -> None:
+        """Take on this axis's value of ``conditions``."""
+
+    def settle(self) -> None:
+        """Collection is over."""
+
+    def before_test(self, key: str) -> None:
+        """A test begins."""
+
+    def touched(self) -> bool:
+        """Whether the test read from this axis."""
+        return False
+
+
+def fraction(*parts: object) -> float:
+    """A number in [0, 1) that depends on every part."""
+    return number(*parts) / 2.0**64

@@ -1,0 +1,176 @@
+"""clock: the wall clock moved to an instant and running on from there; monotonic clocks untouched.
+
+``2028-02-29T12:00:00`` is a local time. A leading ``~`` lets the instant pass between two
+readings: the test's first reading comes half a millisecond before it, the second after it
+(``~~``: the second and third). So that time does not run backwards, each further test of a run
+meets the same time of day one day later. Not moved: file times, child processes, SQLite's own
+clock; a finding that rests on the difference is dropped by the gate's benign move.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import time
+from typing import Any, Callable, List, Mapping, Optional
+
+from repro_gate_pytest import patching
+from repro_gate_pytest.axes.base import Axis
+
+_mktime = time.mktime
+_BEFORE = 0.0005
+
+
+class Clock(Axis):
+    """Axis ``clock``."""
+
+    name = "clock"
+
+    def __init__(self) -> None:
+        self._real: Callable[[], float] = time.time
+        self._real_ns: Callable[[], int] = time.time_ns
+        self._offset = 0  # nanoseconds
+        self._moved = False
+        self._reads = 0
+        self._instant: Optional[datetime.datetime] = None
+        self._cross_after = 0
+        self._day = -1
+
+    def install(self) -> List[str]:
+        timing = sys.modules.get("_pytest.timing")
+        notes: List[str] = []
+        in_place = patching.replace_function(time, "time", self._make_time)
+        patching.replace_function(time, "time_ns", self._make_time_ns)
+        for name in ("localtime", "gmtime", "ctime"):
+            patching.replace_function(time, name, self._make_converter)
+        patching.replace_function(time, "asctime", lambda original: self._make_formatter(original, 0))
+        patching.replace_function(time, "strftime", lambda original: self._make_formatter(original, 1))
+        patching.replace_function(time, "clock_gettime", lambda original: self._make_gettime(original, self._now))
+        patching.replace_function(time, "clock_gettime_ns", lambda original: self._make_gettime(original, self._now_ns))
+        if not patching.replace_classmethod(datetime.datetime, "now", self._make_now):
+            notes.append("datetime.now cannot be moved on this interpreter: the clock axis is partial")
+        patching.replace_classmethod(datetime.datetime, "utcnow", self._make_utcnow)
+        if timing is not None and in_place:
+            timing.time = self._real  # type: ignore[attr-defined]  # pytest's own readings are not the test's
+        return notes
+
+    def apply(self, conditions: Mapping[str, Any]) -> None:
+        value = conditions["clock"]
+        self._offset, self._moved, self._instant, self._cross_after, self._day = 0, False, None, 0, -1
+        if value == "real":
+            return
+        instant = datetime.datetime.fromisoformat(value.lstrip("~"))
+        self._moved = True
+        self._cross_after = len(value) - len(value.lstrip("~"))
+        if self._cross_after:
+            self._instant = instant
+        self._move_to(instant, 0)
+
+    def before_test(self, key: str) -> None:
+        self._reads = 0
+        if self._instant is not None:
+            self._day += 1
+            self._move_to(self._instant + datetime.timedelta(days=self._day), -_BEFORE)
+
+    def touched(self) -> bool:
+        return self._reads > 0
+
+    def _move_to(self, instant: datetime.datetime, seconds: float) -> None:
+        target = _mktime(instant.timetuple()) + instant.microsecond / 1e6 + seconds
+        self._offset = int(target * 1e9) - self._real_ns()
+        self._anchor = int(target * 1e9)
+
+    def _now_ns(self) -> int:
+        self._reads += 1
+        if self._instant is None:
+            return self._real_ns() + self._offset
+        if self._reads <= self._cross_after:
+            # Stand just before the instant however long the test took to get here.
+            self._offset = self._anchor + self._reads * 1000 - self._real_ns()
+        elif self._reads == self._cross_after + 1:
+            self._offset = max(self._offset, self._anchor + int(2e9 * _BEFORE) - self._real_ns())
+        return self._real_ns() + self._offset
+
+    def _now(self) -> float:
+        return self._now_ns() / 1e9
+
+    def _make_time(self, original: Callable[[], float]) -> Callable[..., float]:
+        self._real = original
+
+        def read(*args: Any) -> float:
+            self._reads += 1
+            if self._moved and not args:
+                self._reads -= 1
+                return self._now()
+            return original(*args)
+
+        return read
+
+    def _make_time_ns(self, original: Callable[[], int]) -> Callable[..., int]:
+        self._real_ns = original
+
+        def read(*args: Any) -> int:
+            if self._moved and not args:
+                return self._now_ns()
+            self._reads += 1
+            return original(*args)
+
+        return read
+
+    def _make_converter(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def convert(*args: Any) -> Any:
+            if args and args[0] is not None:
+                return original(*args)
+            if self._moved:
+                return original(self._now())
+            self._reads += 1
+            return original()
+
+        return convert
+
+    def _make_formatter(self, original: Callable[..., Any], position: int) -> Callable[..., Any]:
+        def form(*args: Any) -> Any:
+            if self._moved and len(args) == position:
+                return original(*args, time.localtime(self._now()))
+            if len(args) == position:
+                self._reads += 1
+            return original(*args)
+
+        return form
+
+    def _make_gettime(self, original: Callable[..., Any], moved: Callable[[], Any]) -> Callable[..., Any]:
+        def gettime(*args: Any) -> Any:
+            if self._moved and args == (time.CLOCK_REALTIME,):
+                return moved()
+            return original(*args)
+
+        return gettime
+
+    def _make_now(self, descriptor: Any) -> Callable[..., Any]:
+        from_timestamp = datetime.datetime.__dict__["fromtimestamp"]
+
+        def now(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            tz = args[0] if args else kwargs.get("tz")
+            usual = len(args) + len(kwargs) <= 1 and (args or "tz" in kwargs or not kwargs)
+            if self._moved and usual and (tz is None or isinstance(tz, datetime.tzinfo)):
+                return from_timestamp.__get__(None, cls)(self._now(), tz)
+            self._reads += 1
+            return descriptor.__get__(None, cls)(*args, **kwargs)
+
+        return now
+
+    def _make_utcnow(self, descriptor: Any) -> Callable[..., Any]:
+        epoch = datetime.datetime(1970, 1, 1)
+
+        def utcnow(cls: Any, *args: Any) -> Any:
+            self._reads += 1
+            real = descriptor.__get__(None, cls)(*args)  # also its DeprecationWarning, with our caller's line
+            if not self._moved:
+                return real
+            self._reads -= 1
+            then = epoch + datetime.timedelta(microseconds=self._now_ns() // 1000)
+            return cls(
+                then.year, then.month, then.day, then.hour, then.minute, then.second, then.microsecond
+            )
+
+        return utcnow

@@ -1,0 +1,41 @@
+"""gc: when the cyclic collector runs, and where objects lie (so what id() says).
+
+``eager`` and ``rare`` change thresholds and leave the collector enabled; ``jitter:SEED`` fills
+and punches holes into the small-object heap.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, List, Mapping
+
+from repro_gate_pytest.axes.base import Axis, number
+
+_EAGER = (5, 2, 2)
+_RARE = (1_000_000, 1000, 1000)
+
+
+class Gc(Axis):
+    """Axis ``gc``."""
+
+    name = "gc"
+
+    def __init__(self) -> None:
+        self._ballast: List[Any] = []
+        self._default = gc.get_threshold()
+
+    def apply(self, conditions: Mapping[str, Any]) -> None:
+        value = conditions["gc"]
+        self._ballast = []
+        gc.set_threshold(*{"eager": _EAGER, "rare": _RARE}.get(value, self._default))
+        if value.startswith("jitter:"):
+            self._ballast = _ballast(int(value.partition(":")[2]))
+
+
+def _ballast(seed: int) -> List[Any]:
+    """Objects of each small size with holes between them, different for each seed."""
+    kept: List[Any] = []
+    for index in range(4000):
+        bits = number(seed, index)
+        kept.append([bytearray(bits % 400), [None] * (bits % 37), object(), {}])
+    return [thing for index, thing in enumerate(kept) if number(seed, "keep", index) & 1]

@@ -1,0 +1,148 @@
+"""random: ``random``, ``os.urandom`` (so uuid4, secrets, tempfile) and numpy, each a seeded stream.
+
+A stream, never a constant: two draws differ, two processes differ, a fork differs from its
+parent. Each test starts a stream of its own, so its draws do not depend on the tests before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import random
+import sys
+import weakref
+from typing import Any, Callable, List, Mapping, Optional, Set
+
+from repro_gate_pytest import patching
+from repro_gate_pytest.axes.base import Axis, number
+
+_blake2b = hashlib.blake2b
+_next = next
+
+
+class Randomness(Axis):
+    """Axis ``random`` (keys ``random`` for tests and ``import-random`` for imports)."""
+
+    name = "random"
+
+    def __init__(self) -> None:
+        self._key = b"imports"
+        self._count = itertools.count()
+        self._draws = 0
+        self._forks = 0
+        self._seed = 0
+        self._settled = False
+        self._unseeded: "weakref.WeakSet[random.Random]" = weakref.WeakSet()
+        self._entropy: Set[int] = set()
+        self._generators: List[Any] = []
+        self._global_state: Optional[Any] = None
+        self._set_seed: Callable[..., None] = random.Random.seed
+
+    def install(self) -> List[str]:
+        import posix  # where the function lives; os re-exports the same object
+
+        notes = []
+        if not patching.replace_function(posix, "urandom", self._make_urandom):
+            os.urandom = posix.urandom
+            random._urandom = posix.urandom  # type: ignore[attr-defined]
+            notes.append("os.urandom is seeded only where it is looked up on the os module")
+        if hasattr(posix, "getrandom"):
+            patching.replace_function(posix, "getrandom", lambda original: lambda size, flags=0: os.urandom(size))
+        random.Random.seed = self._make_seed(random.Random.seed)  # type: ignore[method-assign]
+        os.register_at_fork(before=self._before_fork, after_in_child=self._after_fork)
+        return notes
+
+    def apply(self, conditions: Mapping[str, Any]) -> None:
+        self._seed = conditions["random"]
+        if not self._settled:
+            self._restart("imports", conditions["import-random"])
+
+    def settle(self) -> None:
+        self._settled = True
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:
+            self._generators = list(_made_from_entropy(numpy_random, self._entropy))
+
+    def before_test(self, key: str) -> None:
+        self._restart(key, self._seed)
+        for index, generator in enumerate(list(self._unseeded)):
+            self._set_seed(generator, number(key, self._seed, "unseeded", index))
+        for index, generator in enumerate(self._generators):
+            bits = generator.bit_generator
+            bits.state = type(bits)(number(key, self._seed, "numpy", index)).state
+
+    def touched(self) -> bool:
+        return self._draws > 0 or random.getstate() != self._global_state
+
+    def _restart(self, key: str, seed: int) -> None:
+        self._key = b"%d:%d" % (number("stream", key), seed)
+        self._count = itertools.count()
+        self._draws = 0
+        self._forks = 0
+        self._reseed_globals()
+
+    def _reseed_globals(self) -> None:
+        hidden = getattr(random, "_inst", None)
+        if isinstance(hidden, random.Random):
+            self._set_seed(hidden, number(self._key, "random"))
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None and hasattr(numpy_random, "seed"):
+            numpy_random.seed(number(self._key, "numpy") % 2**32)
+        self._global_state = random.getstate()
+
+    def _make_urandom(self, original: Callable[[int], bytes]) -> Callable[..., bytes]:
+        def urandom(*args: Any, **kwargs: Any) -> bytes:
+            if kwargs or len(args) != 1 or type(args[0]) is not int or args[0] < 0:
+                return original(*args, **kwargs)  # its own error, or an index-like size
+            self._draws += 1
+            data = self._stream(args[0])
+            if not self._settled and args[0] <= 64:
+                self._entropy.add(int.from_bytes(data, "big"))
+            return data
+
+        return urandom
+
+    def _stream(self, size: int) -> bytes:
+        blocks = []
+        for _ in range(0, size, 64):
+            blocks.append(_blake2b(b"%s/%d" % (self._key, _next(self._count))).digest())
+        return b"".join(blocks)[:size]
+
+    def _make_seed(self, original: Callable[..., None]) -> Callable[..., None]:
+        def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:
+            if a is None and type(generator) is random.Random:
+                if not self._settled and generator is not getattr(random, "_inst", None):
+                    self._unseeded.add(generator)
+                a = int.from_bytes(os.urandom(32), "big")
+            else:
+                self._unseeded.discard(generator)
+            original(generator, a, version)
+
+        self._set_seed = original
+        return seed
+
+    def _before_fork(self) -> None:
+        self._forks += 1
+
+    def _after_fork(self) -> None:
+        self._key = b"%s>%d" % (self._key, self._forks)
+        self._count = itertools.count()
+        self._forks = 0
+        hidden = getattr(random, "_inst", None)
+        if isinstance(hidden, random.Random):
+            self._set_seed(hidden, number(self._key, "random"))
+
+
+def _made_from_entropy(numpy_random: Any, entropy: Set[int]) -> List[Any]:
+    """numpy generators that were seeded from os.urandom at import, and not by a constant."""
+    import gc
+
+    found = []
+    for thing in gc.get_objects():
+        if type(thing) is not numpy_random.Generator:
+            continue
+        sequence = getattr(thing.bit_generator, "seed_seq", None) or getattr(thing.bit_generator, "_seed_seq", None)
+        if getattr(sequence, "entropy", None) in entropy:
+            found.append(thing)
+    return found

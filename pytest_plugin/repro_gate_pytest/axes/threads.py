@@ -1,0 +1,68 @@
+"""threads: a tiny switch interval, and seeded delays before a thread's body begins.
+
+Both only choose among schedules that any machine may choose.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any, Callable, List, Mapping
+
+from repro_gate_pytest.axes.base import Axis, fraction
+
+_sleep = time.sleep
+_DELAYS = (0.0, 0.0, 0.0005, 0.002, 0.006)
+
+
+class Threads(Axis):
+    """Axis ``threads``."""
+
+    name = "threads"
+
+    def __init__(self) -> None:
+        self._seed = 0
+        self._key = ""
+        self._started = 0
+
+    def install(self) -> List[str]:
+        original = threading.Thread.start
+        axis = self
+
+        def start(self: threading.Thread) -> None:
+            axis._started += 1
+            if axis._seed and not self._started.is_set():  # type: ignore[attr-defined]
+                axis._delay(self)
+            original(self)
+
+        start.__doc__ = original.__doc__
+        threading.Thread.start = start  # type: ignore[method-assign]
+        return []
+
+    def apply(self, conditions: Mapping[str, Any]) -> None:
+        self._seed = conditions["threads"]
+        sys.setswitchinterval(1e-6 if self._seed else 0.005)
+
+    def before_test(self, key: str) -> None:
+        self._key = key
+        self._started = 0
+
+    def touched(self) -> bool:
+        return self._started > 0
+
+    def _delay(self, thread: threading.Thread) -> None:
+        """Let the thread's body begin later; the attribute is gone before the body runs."""
+        index = int(fraction(self._seed, self._key, "thread", self._started) * len(_DELAYS))
+        seconds = _DELAYS[index]
+        if not seconds:
+            return
+        run: Callable[[], None] = thread.run
+
+        def delayed() -> None:
+            del thread.__dict__["run"]
+            _sleep(seconds)
+            run()
+
+        if "run" not in thread.__dict__:
+            thread.__dict__["run"] = delayed

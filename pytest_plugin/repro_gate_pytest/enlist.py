@@ -1,0 +1,80 @@
+"""Put this process at the gate's service, before pytest or anything of the project is imported.
+
+The gate starts ``python -c "from repro_gate_pytest import enlist; enlist.main()" DIRECTORY
+[pytest arguments]``; DIRECTORY holds ``start.json`` and the named pipes. From here pytest runs
+as ``python -m pytest`` would run it, with the starting conditions already in force.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import runpy
+import sys
+from typing import Any, Dict, Optional
+
+from repro_gate_pytest import axes, evidence, wire
+from repro_gate_pytest.channel import Channel
+
+
+class Enlistment:
+    """What the gate asked of this process."""
+
+    def __init__(self, directory: str) -> None:
+        with open(os.path.join(directory, "start.json"), "rb") as file:
+            self.start: Dict[str, Any] = json.load(file)
+        self.commands = os.path.join(directory, "commands")
+        self.events = Channel(os.path.join(directory, "events"))
+        self.conditions = dict(wire.NEUTRAL, **self.start["conditions"])
+        self.tree: str = self.start["tree"]
+        self.fork = bool(self.start["fork"])
+        self.notes: "list[str]" = []
+
+
+current: Optional[Enlistment] = None
+
+
+def main() -> None:
+    """Never returns: ends with pytest's exit status, or when the gate says so."""
+    global current
+    directory = sys.argv[1]
+    sys.argv = ["pytest", *sys.argv[2:]]
+    current = Enlistment(directory)
+    _set_path(bool(current.start.get("cwd_on_path", True)))
+    current.events.send(
+        wire.HELLO,
+        v=wire.VERSION,
+        python=platform.python_version(),
+        implementation=sys.implementation.name,
+        executable=sys.executable,
+        platform=platform.platform(),
+        pid=os.getpid(),
+    )
+    try:
+        import pytest  # noqa: F401  (so that what the axes patch in it is there)
+    except ImportError as missing:
+        current.events.send(wire.NOTE, text="no-pytest: %s" % missing)
+        raise SystemExit(4) from None
+    if current.start.get("evidence", True):
+        evidence.install()
+        evidence.watch_files(*current.start.get("watch", ()))
+    current.notes += axes.install()
+    axes.apply(current.conditions)
+    runpy.run_module("pytest", run_name="__main__", alter_sys=True)
+
+
+def _set_path(cwd_on_path: bool) -> None:
+    """Make sys.path what ``python -m pytest`` (or plain ``pytest``) would make it."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    while "" in sys.path:
+        sys.path.remove("")
+    if cwd_on_path:
+        sys.path.insert(0, os.getcwd())
+    original, tree = current.start.get("original", "") if current else "", current.tree if current else ""
+    if original and original != tree:
+        # An editable installation points at the original tree; the tests must see the copy.
+        for index, entry in enumerate(sys.path):
+            if entry != here and (entry == original or entry.startswith(original + os.sep)):
+                if "site-packages" not in entry:
+                    sys.path[index] = tree + entry[len(original) :]

@@ -1,0 +1,238 @@
+"""What a test was seen to do: network attempts, child processes, files, bound ports.
+
+One audit hook, filtered by the event's name first. It names the test and the destination; it
+misses C extensions and whatever child processes do. Belongs here: seeing (and refusing network
+attempts on request). Does not belong here: judging.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+_MOST = 50  # of each kind, per test
+# Kept: a test may patch these, and must not find us among its mock's calls.
+_getcwd_of_os = os.getcwd
+_fsdecode = os.fsdecode
+_join = os.path.join
+_uname = os.uname
+_inet_pton = socket.inet_pton
+_sleep = time.sleep
+_O_WRITE = os.O_WRONLY | os.O_RDWR
+
+_gaierror = socket.gaierror
+_EAI_AGAIN = getattr(socket, "EAI_AGAIN", -3)
+
+
+class _State:
+    recording = False
+    refuse = False
+    network: List[str] = []
+    children: List[str] = []
+    files: List[str] = []
+    binds: List[str] = []
+    more = 0
+    roots: Tuple[str, ...] = ()
+    delay: Optional[Callable[[], float]] = None
+
+
+def install() -> None:
+    """Add the hook; it stays for the life of the process."""
+    sys.addaudithook(_hook)
+
+
+def watch_files(*roots: str) -> None:
+    """Record reads and writes of files below these directories only."""
+    _State.roots = tuple(os.path.realpath(root) + os.sep for root in roots)
+
+
+def refuse_network(refuse: bool) -> None:
+    """Whether attempts to leave the machine fail at once."""
+    _State.refuse = refuse
+
+
+def delay_files(seconds: Optional[Callable[[], float]]) -> None:
+    """Wait a moment before each watched file operation (to let another process come between)."""
+    _State.delay = seconds
+
+
+def begin() -> None:
+    """A test begins: forget what the last one did."""
+    _State.network, _State.children, _State.files, _State.binds = [], [], [], []
+    _State.more = 0
+    _State.recording = True
+
+
+def network_seen() -> bool:
+    """Whether the current test tried to leave the machine."""
+    return bool(_State.network)
+
+
+def end() -> Optional[Dict[str, Any]]:
+    """What was seen since ``begin``, or None for nothing."""
+    _State.recording = False
+    seen: Dict[str, Any] = {
+        "network": _State.network,
+        "children": _State.children,
+        "files": _State.files,
+        "binds": _State.binds,
+        "more": _State.more,
+    }
+    return {key: value for key, value in seen.items() if value} or None
+
+
+def _note(kind: List[str], text: str) -> None:
+    if text in kind:
+        return
+    if len(kind) < _MOST:
+        kind.append(text)
+    else:
+        _State.more += 1
+
+
+def _local(host: object) -> bool:
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if not host:
+        return True
+    text = str(host).lower()
+    return text in ("localhost", "::1", "::", "0.0.0.0", "ip6-localhost", "localhost.localdomain") or (
+        text.startswith(("127.", "::ffff:127."))
+        or text == socket_hostname()
+        or text.endswith(".localhost")
+    )
+
+
+def socket_hostname() -> str:
+    """This machine's own name: looking it up is not leaving the machine."""
+    return _uname().nodename.lower()
+
+
+def _on_connect(args: Tuple[Any, ...]) -> None:
+    address = args[1]
+    if not isinstance(address, tuple) or not address or _local(address[0]):
+        return  # unix sockets, netlink, loopback
+    _note(_State.network, "connect %s:%s" % (address[0], address[1] if len(address) > 1 else ""))
+    if _State.refuse:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+
+def _on_send(args: Tuple[Any, ...]) -> None:
+    address = args[1]
+    if not isinstance(address, tuple) or not address or _local(address[0]):
+        return
+    _note(_State.network, "send %s:%s" % (address[0], address[1] if len(address) > 1 else ""))
+    if _State.refuse:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+
+def _numeric(host: object) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            _inet_pton(family, str(host))
+        except (OSError, ValueError):
+            continue
+        return True
+    return False
+
+
+def _on_lookup(args: Tuple[Any, ...]) -> None:
+    host = args[0]
+    if _local(host) or _numeric(host):
+        return
+    _note(_State.network, "look up %s" % (host,))
+    if _State.refuse:
+        raise _gaierror(_EAI_AGAIN, "Temporary failure in name resolution")
+
+
+def _on_bind(args: Tuple[Any, ...]) -> None:
+    address = args[1]
+    if isinstance(address, tuple) and len(address) > 1 and address[1]:
+        _note(_State.binds, "port %s" % (address[1],))
+    elif isinstance(address, str) and address:
+        _note(_State.binds, "socket %s" % (address,))
+
+
+def _on_child(args: Tuple[Any, ...]) -> None:
+    if args:
+        _note(_State.children, str(args[0])[:200])
+
+
+def _on_fork(args: Tuple[Any, ...]) -> None:
+    _note(_State.children, "fork")
+
+
+def _on_open(args: Tuple[Any, ...]) -> None:
+    path, mode, flags = args
+    if not isinstance(path, (str, bytes)) or not _State.roots:
+        return
+    text = _fsdecode(path)
+    if text.endswith((".py", ".pyc")):
+        return
+    if not text.startswith("/"):
+        text = _join(_getcwd(), text)
+    if not text.startswith(_State.roots):
+        return
+    writes = isinstance(flags, int) and flags & _O_WRITE
+    if mode is not None and isinstance(mode, str):
+        writes = any(letter in mode for letter in "wax+")
+    _touch_file(("write " if writes else "read ") + text)
+
+
+def _on_change(args: Tuple[Any, ...]) -> None:
+    if args and isinstance(args[0], (str, bytes)) and _State.roots:
+        text = _fsdecode(args[0])
+        if not text.startswith("/"):
+            text = _join(_getcwd(), text)
+        if text.startswith(_State.roots):
+            _touch_file("write " + text)
+
+
+def _touch_file(what: str) -> None:
+    _note(_State.files, what)
+    if _State.delay is not None:
+        _sleep(_State.delay())
+
+
+def _getcwd() -> str:
+    try:
+        return _getcwd_of_os()
+    except OSError:  # the directory is gone
+        return "/"
+
+
+_HANDLERS: Dict[str, Callable[[Tuple[Any, ...]], None]] = {
+    "socket.connect": _on_connect,
+    "socket.sendto": _on_send,
+    "socket.sendmsg": _on_send,
+    "socket.getaddrinfo": _on_lookup,
+    "socket.gethostbyname": _on_lookup,
+    "socket.bind": _on_bind,
+    "subprocess.Popen": _on_child,
+    "os.posix_spawn": _on_child,
+    "os.system": _on_child,
+    "os.exec": _on_child,
+    "os.fork": _on_fork,
+    "os.forkpty": _on_fork,
+    "open": _on_open,
+    "os.remove": _on_change,
+    "os.rename": _on_change,
+    "os.mkdir": _on_change,
+    "os.rmdir": _on_change,
+    "os.symlink": _on_change,
+    "os.link": _on_change,
+}
+_watched = _HANDLERS.get
+_NETWORK = frozenset(event for event in _HANDLERS if event.startswith("socket."))
+
+
+def _hook(event: str, args: Tuple[Any, ...]) -> None:
+    handler = _watched(event)
+    if handler is None:
+        return
+    if _State.recording or (_State.refuse and event in _NETWORK):
+        handler(args)

@@ -1,0 +1,153 @@
+"""An exception becomes a Failure: phase, type, message, frames by zone, fingerprint.
+
+Belongs here: reading exceptions and making them comparable between machines. The fingerprint is
+phase + type + last own frame + message with digits, addresses and temporary paths normalised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sysconfig
+import tempfile
+import traceback
+from typing import Any, Dict, FrozenSet, List, Optional, Tuple
+
+from repro_gate_pytest import wire
+
+_MOST_FRAMES = 60
+_MOST_MESSAGE = 4000
+_FINGERPRINT_MESSAGE = 300
+
+_realpath = os.path.realpath
+_walk_tb = traceback.walk_tb
+_blake2b = hashlib.blake2b
+
+_STDLIB = tuple(
+    _realpath(path) + os.sep for path in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")} if path
+)
+_SITE = tuple(
+    _realpath(path) + os.sep for path in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")} if path
+)
+_OURS = _realpath(os.path.dirname(__file__)) + os.sep
+_TEST_NAME = re.compile(r"(^|/)(conftest\.py|test_[^/]*\.py|[^/]*_test\.py)$|(^|/)tests?/")
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\b")
+_PATH = re.compile(r"(?<![\w.])/(?:[\w.@+~ -]+/)+[\w.@+~-]*")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+class Zones:
+    """Sorts source files into Test, Product, 3rd party and Stdlib, relative to the tree."""
+
+    def __init__(self, root: str, test_files: FrozenSet[str]) -> None:
+        self._root = _realpath(root) + os.sep
+        self._tests = frozenset(_realpath(path) for path in test_files)
+        self._known: Dict[str, Tuple[str, str]] = {}
+
+    def place(self, filename: str) -> Tuple[str, str]:
+        """Zone and displayed path of a source file."""
+        found = self._known.get(filename)
+        if found is None:
+            found = self._known[filename] = self._place(filename)
+        return found
+
+    def _place(self, filename: str) -> Tuple[str, str]:
+        path = _realpath(filename)
+        if path.startswith(_OURS):
+            return "3rd party", "repro_gate_pytest/" + path[len(_OURS) :]
+        for site in _SITE:
+            if path.startswith(site):
+                return "3rd party", path[len(site) :]
+        if path.startswith(self._root):
+            relative = path[len(self._root) :]
+            if "site-packages/" in relative:
+                return "3rd party", relative.partition("site-packages/")[2]
+            test = path in self._tests or _TEST_NAME.search(relative) is not None
+            return ("Test" if test else "Product"), relative
+        if filename.startswith("<frozen"):
+            return "Stdlib", filename
+        for stdlib in _STDLIB:
+            if path.startswith(stdlib):
+                return "Stdlib", path[len(stdlib) :]
+        if filename.startswith("<"):
+            return "Product", filename
+        return "3rd party", os.path.basename(path)
+
+
+def describe(exc: BaseException, phase: str, zones: Zones) -> Dict[str, Any]:
+    """The Failure of an exception, in the wire's shape."""
+    frames = []
+    for frame, line in _walk_tb(exc.__traceback__):
+        zone, path = zones.place(frame.f_code.co_filename)
+        frames.append({"zone": zone, "path": path, "line": line, "function": frame.f_code.co_name})
+    message = _text(exc)
+    return _failure(phase, _name(type(exc)), _bases(type(exc)), message, _chain(exc), frames)
+
+
+def describe_text(text: str, phase: str, kind: str = "") -> Dict[str, Any]:
+    """The Failure of a report that carries no exception: its last line is the message."""
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return _failure(phase, kind, [], lines[-1].strip() if lines else kind, [], [])
+
+
+def normalise(message: str) -> str:
+    """The first line without what differs from run to run or machine to machine."""
+    line = message.strip().split("\n", 1)[0][: 4 * _FINGERPRINT_MESSAGE]
+    line = line.replace(_realpath(tempfile.gettempdir()), "/tmp")
+    line = _UUID.sub("<uuid>", line)
+    line = _ADDRESS.sub("0x#", line)
+    line = _PATH.sub("<path>", line)
+    return _DIGITS.sub("#", line)[:_FINGERPRINT_MESSAGE]
+
+
+def _failure(
+    phase: str, kind: str, bases: List[str], message: str, chain: List[str], frames: List[Dict[str, Any]]
+) -> Dict[str, Any]:
+    own = [frame for frame in frames if frame["zone"] in ("Test", "Product")]
+    last = "%s:%s" % (own[-1]["path"], own[-1]["function"]) if own else ""
+    parts = "\n".join((phase, kind, last, normalise(message)))
+    half = _MOST_FRAMES // 2
+    if len(frames) > _MOST_FRAMES:
+        frames = frames[:half] + frames[-half:]
+    return {
+        "phase": phase,
+        "type": kind,
+        "bases": bases,
+        "message": wire.clip(message, _MOST_MESSAGE),
+        "chain": chain,
+        "frames": frames,
+        "fingerprint": _blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
+    }
+
+
+def _text(exc: BaseException) -> str:
+    try:
+        return str(exc)
+    except BaseException as broken:  # a __str__ of the project that raises is no reason to stop
+        return "<str() raised %s>" % type(broken).__name__
+
+
+def _name(kind: type) -> str:
+    module = getattr(kind, "__module__", "")
+    return kind.__qualname__ if module in ("builtins", "") else "%s.%s" % (module, kind.__qualname__)
+
+
+def _bases(kind: type) -> List[str]:
+    return [_name(base) for base in kind.__mro__[1:-1]]
+
+
+def _chain(exc: BaseException) -> List[str]:
+    chain: List[str] = []
+    seen = {id(exc)}
+    cause: Optional[BaseException] = exc
+    while cause is not None and len(chain) < 10:
+        following = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+        if following is None or id(following) in seen:
+            break
+        seen.add(id(following))
+        chain.append("%s: %s" % (_name(type(following)), wire.clip(_text(following), 500)))
+        cause = following
+    return chain

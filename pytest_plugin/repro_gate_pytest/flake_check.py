@@ -1,0 +1,54 @@
+"""``pytest --repro-flake-check``: a front door to the gate, not a second engine.
+
+The one place where the plugin reaches for the gate, and only when the option was given.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+import pytest
+
+_OURS = ("--repro-flake-check", "--repro-seed", "--repro-budget", "--repro-capsules")
+
+
+def hand_over(config: Any) -> int:
+    """Run the campaign on what was selected; the result is the exit code.
+
+    Raises pytest.UsageError where only the plugin is installed.
+    """
+    try:
+        from repro_gate.cli import door
+    except ImportError as missing:
+        raise pytest.UsageError(
+            "--repro-flake-check needs the whole of repro-gate (%s): pip install repro-gate" % missing
+        ) from None
+    option = config.option
+    return int(
+        door.flake_check(
+            directory=str(config.invocation_params.dir),
+            arguments=strip(list(map(str, config.invocation_params.args))),
+            runs=option.repro_flake_check or None,
+            seed=option.repro_seed,
+            budget=option.repro_budget,
+            capsules=option.repro_capsules,
+            quiet=option.verbose < 0,
+            color=option.color,
+        )
+    )
+
+
+def strip(arguments: List[str]) -> List[str]:
+    """The user's arguments without ours (and their values)."""
+    kept: List[str] = []
+    skip = False
+    for position, argument in enumerate(arguments):
+        if skip:
+            skip = False
+            continue
+        name, equals, _ = argument.partition("=")
+        if name not in _OURS:
+            kept.append(argument)
+        elif not equals and position + 1 < len(arguments):
+            skip = name != "--repro-flake-check" or arguments[position + 1].isdigit()
+    return kept

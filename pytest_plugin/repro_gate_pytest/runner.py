@@ -1,0 +1,144 @@
+"""Run collected items in this process and send what came out of each.
+
+Belongs here: one pass over an ordered list of items, through pytest's own protocol hook so that
+every other plugin's wrappers apply. Does not belong here: conditions (axes) and processes
+(forkserver).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import pytest
+
+from repro_gate_pytest import axes, controls, evidence, failure, wire
+from repro_gate_pytest.channel import Channel
+
+_exit = os._exit
+_MOST_TEXT = 16_000
+
+
+class Runner:
+    """Runs items of one session; registered as a plugin to receive their reports."""
+
+    def __init__(self, session: Any, zones: failure.Zones) -> None:
+        self._session = session
+        self._zones = zones
+        self._controls = controls.make(session)
+        self._failures: Dict[str, Dict[str, Any]] = {}
+        self._reports: List[Any] = []
+
+    def run(self, order: Sequence[int], channel: Channel) -> None:
+        """Run the controls and the items at these indices, in this order; a frame for each."""
+        plan: List[Tuple[int, Any]] = [(wire.CONTROL_PASS, self._controls[wire.CONTROL_PASS])]
+        plan += [(index, self._session.items[index]) for index in order]
+        plan += [(wire.CONTROL_FAIL, self._controls[wire.CONTROL_FAIL])]
+        ran = 0
+        for position, (index, item) in enumerate(plan):
+            following = plan[position + 1][1] if position + 1 < len(plan) else None
+            channel.send(wire.BEGIN, t=index)
+            frame, go_on = self._run_one(index, item, following)
+            channel.send_frame(frame)
+            ran += 1
+            if not go_on:
+                # pytest would end the session here; the gate gives the rest to another process.
+                _exit(0)
+        channel.send(wire.END, ran=ran)
+
+    def _run_one(self, index: int, item: Any, following: Any) -> Tuple[Dict[str, Any], bool]:
+        self._failures.clear()
+        self._reports = []
+        axes.before_test(item.nodeid)
+        evidence.begin()
+        aborted: Optional[BaseException] = None
+        try:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        except BaseException as stop:  # KeyboardInterrupt or pytest.exit in a test
+            aborted = stop
+        touched = axes.touched()
+        seen = evidence.end()
+        frame = self._frame(index)
+        if aborted is not None:
+            frame["o"] = "error"
+            frame["f"] = failure.describe(aborted, "call", self._zones)
+        if seen:
+            frame["e"] = seen
+        if touched:
+            frame["x"] = touched
+        return frame, aborted is None
+
+    def _frame(self, index: int) -> Dict[str, Any]:
+        seconds = sum(getattr(report, "duration", 0.0) or 0.0 for report in self._reports)
+        outcome, decisive = _outcome(self._reports)
+        frame: Dict[str, Any] = {"ev": wire.RESULT, "t": index, "o": outcome, "s": round(seconds, 5)}
+        if outcome in ("failed", "error") and index >= 0:
+            frame["f"] = self._failures.get(decisive.when) or failure.describe_text(
+                _longrepr(decisive), decisive.when, "report"
+            )
+            frame["out"] = _output(decisive)
+        elif outcome == "skipped" and decisive is not None:
+            frame["out"] = wire.clip(_reason(decisive), 500)
+        return frame
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
+        """Keep the exception's own frames, before anything is rendered to text."""
+        yield
+        if call.excinfo is not None:
+            self._failures[call.when] = failure.describe(call.excinfo.value, call.when, self._zones)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Collect the final reports of the test that is running."""
+        self._reports.append(report)
+
+
+def _outcome(reports: Sequence[Any]) -> Tuple[str, Any]:
+    """One outcome from the reports of setup, call and teardown, and the report that decided it."""
+    result, decisive = "error", None
+    if not reports:
+        return "not_run", None
+    for report in reports:
+        when = getattr(report, "when", "call")
+        if report.outcome == "failed":
+            bad = "failed" if when == "call" else "error"
+            if decisive is None or decisive.outcome != "failed":
+                result, decisive = bad, report
+        elif decisive is not None and decisive.outcome == "failed":
+            continue
+        elif report.outcome == "skipped":
+            result = "xfailed" if hasattr(report, "wasxfail") else "skipped"
+            decisive = report
+        elif report.outcome == "passed" and when == "call" and decisive is None:
+            result = "xpassed" if hasattr(report, "wasxfail") else "passed"
+            decisive = report
+    if decisive is None:
+        return "passed" if all(report.outcome == "passed" for report in reports) else "error", reports[-1]
+    return result, decisive
+
+
+def _longrepr(report: Any) -> str:
+    try:
+        return str(report.longrepr or "")
+    except Exception as broken:  # a repr of the project may raise
+        return "<no text: %s>" % type(broken).__name__
+
+
+def _output(report: Any) -> str:
+    parts = [_longrepr(report)]
+    for name, content in getattr(report, "sections", []):
+        parts.append("--- %s ---\n%s" % (name, wire.clip(content, _MOST_TEXT)))
+    return wire.clip("\n".join(parts), _MOST_TEXT)
+
+
+def _reason(report: Any) -> str:
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple) and len(longrepr) == 3:
+        return str(longrepr[2])
+    return getattr(report, "wasxfail", "") or str(longrepr or "")
+
+
+def conditions_of(command: Mapping[str, Any]) -> Dict[str, Any]:
+    """The full conditions of a command: what it does not say is neutral."""
+    return dict(wire.NEUTRAL, **command.get("conditions", {}))

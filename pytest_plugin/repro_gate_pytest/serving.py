@@ -1,0 +1,112 @@
+"""The hooks of a process that serves the gate: neutralise, collect, report, then run on command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Dict, List
+
+import pytest
+
+from repro_gate_pytest import axes, failure, foreign, forkserver, wire
+from repro_gate_pytest.channel import Channel
+from repro_gate_pytest.enlist import Enlistment
+from repro_gate_pytest.runner import Runner, conditions_of
+
+_exit = os._exit
+_CHUNK = 400
+
+
+class Serving:
+    """Registered in place of everything else when the process is enlisted."""
+
+    def __init__(self, enlistment: Enlistment) -> None:
+        self._enlistment = enlistment
+        self._notes: List[str] = list(enlistment.notes)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+        foreign.silence_coverage(early_config)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: Any) -> Any:
+        self._notes += foreign.neutralise(config) + foreign.remove_retriers(config)
+        yield
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            text = wire.clip(str(report.longrepr), 8000)
+            self._enlistment.events.send(wire.COLLECT_ERROR, node=report.nodeid, text=text)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """In place of the loop: say what was collected, then serve. Does not return."""
+        axes.settle()
+        files = frozenset(str(item.path) for item in session.items if getattr(item, "path", None))
+        runner = Runner(session, failure.Zones(self._enlistment.tree, files))
+        session.config.pluginmanager.register(runner, "repro-gate-runner")
+        self._announce(session)
+        try:
+            self._serve(session, runner)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            _exit(0)
+
+    def _announce(self, session: Any) -> None:
+        events = self._enlistment.events
+        tests = [[item.nodeid, _file_of(item)] for item in session.items]
+        for start in range(0, len(tests), _CHUNK):
+            events.send(wire.COLLECTED, tests=tests[start : start + _CHUNK])
+        reason = forkserver.unsafe_to_fork()
+        events.send(
+            wire.READY,
+            count=len(tests),
+            fork=not reason,
+            reason=reason,
+            notes=self._notes,
+            pytest=pytest.__version__,
+            rootdir=str(session.config.rootpath),
+            inifile=str(session.config.inipath or ""),
+            failed=session.testsfailed,
+        )
+
+    def _serve(self, session: Any, runner: Runner) -> None:
+        enlistment = self._enlistment
+        if enlistment.fork:
+            if not forkserver.unsafe_to_fork():
+                renew = _capture_renewer(session.config)
+                forkserver.ForkServer(runner, enlistment.events, enlistment.commands, renew).serve()
+            return
+        command = _one_command(enlistment.commands)
+        if command["do"] != wire.RUN:
+            return
+        channel = Channel(command["channel"])
+        axes.apply(conditions_of(command))
+        runner.run(command["order"], channel)
+
+
+def _one_command(path: str) -> Dict[str, Any]:
+    with open(path, "rb") as pipe:
+        return wire.decode(pipe.readline())
+
+
+def _file_of(item: Any) -> str:
+    path = getattr(item, "path", None)
+    try:
+        return os.path.relpath(str(path), str(item.config.rootpath)) if path else ""
+    except ValueError:
+        return ""
+
+
+def _capture_renewer(config: Any) -> Any:
+    """A function that gives a fork capture files of its own (it shares the parent's offsets)."""
+    manager = config.pluginmanager.getplugin("capturemanager")
+
+    def renew() -> None:
+        if manager is not None and manager.is_globally_capturing():
+            manager.suspend_global_capture()
+            manager.stop_global_capturing()
+            manager.start_global_capturing()
+
+    return renew
