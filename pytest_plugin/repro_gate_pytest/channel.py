@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from typing import Any, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest import wire
 
@@ -26,7 +27,7 @@ class Channel:
         self._path = path
         self._owner = _getpid()
         self._fd = -1
-        self._identity: Optional[Tuple[int, int]] = None
+        self._identity: tuple[int, int] | None = None
         self._connect()
 
     def send(self, event: str, **fields: Any) -> None:

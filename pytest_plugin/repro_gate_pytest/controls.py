@@ -6,7 +6,7 @@ hook rewrites reports, and nothing else in that experiment can be believed.
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,7 @@ class Control(pytest.Item):
 
     must_fail = False
     module = cls = instance = None
-    fixturenames: List[str] = []
+    fixturenames: list[str] = []
     originalname = "control"
 
     def runtest(self) -> None:
@@ -34,14 +34,16 @@ class Control(pytest.Item):
 
     obj = function
 
-    def reportinfo(self) -> Tuple[Any, int, str]:
+    def reportinfo(self) -> tuple[Any, int, str]:
+        """Where hooks are told that this test is."""
         return self.path, 0, self.name
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> str:
+        """One fixed sentence: rendering a traceback is work."""
         return MESSAGE
 
 
-def make(session: Any) -> "dict[int, Control]":
+def make(session: Any) -> dict[int, Control]:
     """The controls by their index on the wire."""
     passing = Control.from_parent(session, name="repro-gate-control-pass")
     failing = Control.from_parent(session, name="repro-gate-control-fail")

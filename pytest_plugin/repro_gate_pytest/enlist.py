@@ -12,7 +12,7 @@ import os
 import platform
 import runpy
 import sys
-from typing import Any, Dict, Optional
+from typing import Any
 
 from repro_gate_pytest import axes, evidence, wire
 from repro_gate_pytest.channel import Channel
@@ -23,16 +23,16 @@ class Enlistment:
 
     def __init__(self, directory: str) -> None:
         with open(os.path.join(directory, "start.json"), "rb") as file:
-            self.start: Dict[str, Any] = json.load(file)
+            self.start: dict[str, Any] = json.load(file)
         self.commands = os.path.join(directory, "commands")
         self.events = Channel(os.path.join(directory, "events"))
         self.conditions = dict(wire.NEUTRAL, **self.start["conditions"])
         self.tree: str = self.start["tree"]
         self.fork = bool(self.start["fork"])
-        self.notes: "list[str]" = []
+        self.notes: list[str] = []
 
 
-current: Optional[Enlistment] = None
+current: Enlistment | None = None
 
 
 def main() -> None:
@@ -75,6 +75,6 @@ def _set_path(cwd_on_path: bool) -> None:
     if original and original != tree:
         # An editable installation points at the original tree; the tests must see the copy.
         for index, entry in enumerate(sys.path):
-            if entry != here and (entry == original or entry.startswith(original + os.sep)):
-                if "site-packages" not in entry:
-                    sys.path[index] = tree + entry[len(original) :]
+            below = entry == original or entry.startswith(original + os.sep)
+            if below and entry != here and "site-packages" not in entry:
+                sys.path[index] = tree + entry[len(original) :]

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable
 
 _MOST = 50  # of each kind, per test
 # Kept: a test may patch these, and must not find us among its mock's calls.
@@ -31,13 +31,13 @@ _EAI_AGAIN = getattr(socket, "EAI_AGAIN", -3)
 class _State:
     recording = False
     refuse = False
-    network: List[str] = []
-    children: List[str] = []
-    files: List[str] = []
-    binds: List[str] = []
+    network: list[str] = []
+    children: list[str] = []
+    files: list[str] = []
+    binds: list[str] = []
     more = 0
-    roots: Tuple[str, ...] = ()
-    delay: Optional[Callable[[], float]] = None
+    roots: tuple[str, ...] = ()
+    delay: Callable[[], float] | None = None
 
 
 def install() -> None:
@@ -55,7 +55,7 @@ def refuse_network(refuse: bool) -> None:
     _State.refuse = refuse
 
 
-def delay_files(seconds: Optional[Callable[[], float]]) -> None:
+def delay_files(seconds: Callable[[], float] | None) -> None:
     """Wait a moment before each watched file operation (to let another process come between)."""
     _State.delay = seconds
 
@@ -72,10 +72,10 @@ def network_seen() -> bool:
     return bool(_State.network)
 
 
-def end() -> Optional[Dict[str, Any]]:
+def end() -> dict[str, Any] | None:
     """What was seen since ``begin``, or None for nothing."""
     _State.recording = False
-    seen: Dict[str, Any] = {
+    seen: dict[str, Any] = {
         "network": _State.network,
         "children": _State.children,
         "files": _State.files,
@@ -85,7 +85,7 @@ def end() -> Optional[Dict[str, Any]]:
     return {key: value for key, value in seen.items() if value} or None
 
 
-def _note(kind: List[str], text: str) -> None:
+def _note(kind: list[str], text: str) -> None:
     if text in kind:
         return
     if len(kind) < _MOST:
@@ -101,9 +101,7 @@ def _local(host: object) -> bool:
         return True
     text = str(host).lower()
     return text in ("localhost", "::1", "::", "0.0.0.0", "ip6-localhost", "localhost.localdomain") or (
-        text.startswith(("127.", "::ffff:127."))
-        or text == socket_hostname()
-        or text.endswith(".localhost")
+        text.startswith(("127.", "::ffff:127.")) or text == socket_hostname() or text.endswith(".localhost")
     )
 
 
@@ -112,7 +110,7 @@ def socket_hostname() -> str:
     return _uname().nodename.lower()
 
 
-def _on_connect(args: Tuple[Any, ...]) -> None:
+def _on_connect(args: tuple[Any, ...]) -> None:
     address = args[1]
     if not isinstance(address, tuple) or not address or _local(address[0]):
         return  # unix sockets, netlink, loopback
@@ -121,7 +119,7 @@ def _on_connect(args: Tuple[Any, ...]) -> None:
         raise OSError(errno.ENETUNREACH, "Network is unreachable")
 
 
-def _on_send(args: Tuple[Any, ...]) -> None:
+def _on_send(args: tuple[Any, ...]) -> None:
     address = args[1]
     if not isinstance(address, tuple) or not address or _local(address[0]):
         return
@@ -140,7 +138,7 @@ def _numeric(host: object) -> bool:
     return False
 
 
-def _on_lookup(args: Tuple[Any, ...]) -> None:
+def _on_lookup(args: tuple[Any, ...]) -> None:
     host = args[0]
     if _local(host) or _numeric(host):
         return
@@ -149,7 +147,7 @@ def _on_lookup(args: Tuple[Any, ...]) -> None:
         raise _gaierror(_EAI_AGAIN, "Temporary failure in name resolution")
 
 
-def _on_bind(args: Tuple[Any, ...]) -> None:
+def _on_bind(args: tuple[Any, ...]) -> None:
     address = args[1]
     if isinstance(address, tuple) and len(address) > 1 and address[1]:
         _note(_State.binds, "port %s" % (address[1],))
@@ -157,16 +155,16 @@ def _on_bind(args: Tuple[Any, ...]) -> None:
         _note(_State.binds, "socket %s" % (address,))
 
 
-def _on_child(args: Tuple[Any, ...]) -> None:
+def _on_child(args: tuple[Any, ...]) -> None:
     if args:
         _note(_State.children, str(args[0])[:200])
 
 
-def _on_fork(args: Tuple[Any, ...]) -> None:
+def _on_fork(args: tuple[Any, ...]) -> None:
     _note(_State.children, "fork")
 
 
-def _on_open(args: Tuple[Any, ...]) -> None:
+def _on_open(args: tuple[Any, ...]) -> None:
     path, mode, flags = args
     if not isinstance(path, (str, bytes)) or not _State.roots:
         return
@@ -183,7 +181,7 @@ def _on_open(args: Tuple[Any, ...]) -> None:
     _touch_file(("write " if writes else "read ") + text)
 
 
-def _on_change(args: Tuple[Any, ...]) -> None:
+def _on_change(args: tuple[Any, ...]) -> None:
     if args and isinstance(args[0], (str, bytes)) and _State.roots:
         text = _fsdecode(args[0])
         if not text.startswith("/"):
@@ -205,7 +203,7 @@ def _getcwd() -> str:
         return "/"
 
 
-_HANDLERS: Dict[str, Callable[[Tuple[Any, ...]], None]] = {
+_HANDLERS: dict[str, Callable[[tuple[Any, ...]], None]] = {
     "socket.connect": _on_connect,
     "socket.sendto": _on_send,
     "socket.sendmsg": _on_send,
@@ -230,7 +228,7 @@ _watched = _HANDLERS.get
 _NETWORK = frozenset(event for event in _HANDLERS if event.startswith("socket."))
 
 
-def _hook(event: str, args: Tuple[Any, ...]) -> None:
+def _hook(event: str, args: tuple[Any, ...]) -> None:
     handler = _watched(event)
     if handler is None:
         return

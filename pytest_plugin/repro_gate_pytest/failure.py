@@ -12,7 +12,7 @@ import re
 import sysconfig
 import tempfile
 import traceback
-from typing import Any, Dict, FrozenSet, List, Optional, Tuple
+from typing import Any
 
 from repro_gate_pytest import wire
 
@@ -42,19 +42,19 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 class Zones:
     """Sorts source files into Test, Product, 3rd party and Stdlib, relative to the tree."""
 
-    def __init__(self, root: str, test_files: FrozenSet[str]) -> None:
+    def __init__(self, root: str, test_files: frozenset[str]) -> None:
         self._root = _realpath(root) + os.sep
         self._tests = frozenset(_realpath(path) for path in test_files)
-        self._known: Dict[str, Tuple[str, str]] = {}
+        self._known: dict[str, tuple[str, str]] = {}
 
-    def place(self, filename: str) -> Tuple[str, str]:
+    def place(self, filename: str) -> tuple[str, str]:
         """Zone and displayed path of a source file."""
         found = self._known.get(filename)
         if found is None:
             found = self._known[filename] = self._place(filename)
         return found
 
-    def _place(self, filename: str) -> Tuple[str, str]:
+    def _place(self, filename: str) -> tuple[str, str]:
         path = _realpath(filename)
         if path.startswith(_OURS):
             return "3rd party", "repro_gate_pytest/" + path[len(_OURS) :]
@@ -77,7 +77,7 @@ class Zones:
         return "3rd party", os.path.basename(path)
 
 
-def describe(exc: BaseException, phase: str, zones: Zones) -> Dict[str, Any]:
+def describe(exc: BaseException, phase: str, zones: Zones) -> dict[str, Any]:
     """The Failure of an exception, in the wire's shape."""
     frames = []
     for frame, line in _walk_tb(exc.__traceback__):
@@ -87,7 +87,7 @@ def describe(exc: BaseException, phase: str, zones: Zones) -> Dict[str, Any]:
     return _failure(phase, _name(type(exc)), _bases(type(exc)), message, _chain(exc), frames)
 
 
-def describe_text(text: str, phase: str, kind: str = "") -> Dict[str, Any]:
+def describe_text(text: str, phase: str, kind: str = "") -> dict[str, Any]:
     """The Failure of a report that carries no exception: its last line is the message."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return _failure(phase, kind, [], lines[-1].strip() if lines else kind, [], [])
@@ -104,8 +104,8 @@ def normalise(message: str) -> str:
 
 
 def _failure(
-    phase: str, kind: str, bases: List[str], message: str, chain: List[str], frames: List[Dict[str, Any]]
-) -> Dict[str, Any]:
+    phase: str, kind: str, bases: list[str], message: str, chain: list[str], frames: list[dict[str, Any]]
+) -> dict[str, Any]:
     own = [frame for frame in frames if frame["zone"] in ("Test", "Product")]
     last = "%s:%s" % (own[-1]["path"], own[-1]["function"]) if own else ""
     parts = "\n".join((phase, kind, last, normalise(message)))
@@ -135,14 +135,14 @@ def _name(kind: type) -> str:
     return kind.__qualname__ if module in ("builtins", "") else "%s.%s" % (module, kind.__qualname__)
 
 
-def _bases(kind: type) -> List[str]:
+def _bases(kind: type) -> list[str]:
     return [_name(base) for base in kind.__mro__[1:-1]]
 
 
-def _chain(exc: BaseException) -> List[str]:
-    chain: List[str] = []
+def _chain(exc: BaseException) -> list[str]:
+    chain: list[str] = []
     seen = {id(exc)}
-    cause: Optional[BaseException] = exc
+    cause: BaseException | None = exc
     while cause is not None and len(chain) < 10:
         following = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
         if following is None or id(following) in seen:

@@ -5,7 +5,7 @@ The one place where the plugin reaches for the gate, and only when the option wa
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any
 
 import pytest
 
@@ -38,9 +38,9 @@ def hand_over(config: Any) -> int:
     )
 
 
-def strip(arguments: List[str]) -> List[str]:
+def strip(arguments: list[str]) -> list[str]:
     """The user's arguments without ours (and their values)."""
-    kept: List[str] = []
+    kept: list[str] = []
     skip = False
     for position, argument in enumerate(arguments):
         if skip:

@@ -8,10 +8,10 @@ reordering, repetition and coverage are switched off.
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 # Attribute of config.option -> neutral value; set only where the option exists.
-_NEUTRAL: Dict[str, Any] = {
+_NEUTRAL: dict[str, Any] = {
     # pytest
     "maxfail": 0,
     "lf": False,
@@ -60,7 +60,7 @@ def silence_coverage(early_config: Any) -> None:
         known.cov_source = []
 
 
-def neutralise(config: Any) -> List[str]:
+def neutralise(config: Any) -> list[str]:
     """Set the options; returns notes on what the project had asked for."""
     notes = []
     for name, neutral in _NEUTRAL.items():
@@ -73,7 +73,7 @@ def neutralise(config: Any) -> List[str]:
     return [note for note in notes if not note.startswith(("no_cov", "benchmark", "randomly_reset", "dist="))]
 
 
-def remove_retriers(config: Any) -> List[str]:
+def remove_retriers(config: Any) -> list[str]:
     """Take out plugins that retry, before they start anything; their mark stays known. Returns notes."""
     notes = []
     for name in _RETRIERS:

@@ -13,7 +13,8 @@ import signal
 import sys
 import threading
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Set
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest import axes, wire
 from repro_gate_pytest.channel import Channel
@@ -47,7 +48,7 @@ class ForkServer:
         self._runner = runner
         self._events = events
         self._renew_capture = renew_capture
-        self._children: Dict[int, Dict[str, Any]] = {}
+        self._children: dict[int, dict[str, Any]] = {}
         self._poll = _poll()
         self._commands = os.open(commands, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._keep = os.open(commands, os.O_WRONLY | os.O_CLOEXEC)  # so that no reader sees an end
@@ -175,7 +176,7 @@ def _reap_one(pid: int) -> None:
         pass
 
 
-def _kill_descendants(spare: Set[int]) -> None:
+def _kill_descendants(spare: set[int]) -> None:
     """End what a test left running: as subreaper we are the parent of every orphan it made."""
     for _ in range(20):
         orphans = [pid for pid in _children_of(os.getpid()) if pid not in spare]
@@ -186,7 +187,7 @@ def _kill_descendants(spare: Set[int]) -> None:
             _reap_one(pid)
 
 
-def _children_of(pid: int) -> List[int]:
+def _children_of(pid: int) -> list[int]:
     try:
         with _open("/proc/%d/task/%d/children" % (pid, pid), "rb") as file:
             return [int(word) for word in file.read().split()]

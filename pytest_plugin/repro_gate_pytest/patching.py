@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any, Callable, List
+from typing import Any, Callable
 
 try:
     import ctypes
 except ImportError:  # a Python built without libffi
     ctypes = None  # type: ignore[assignment]
 
+_KNOWN_LAYOUT = bool(ctypes) and sys.implementation.name == "cpython"
+
 _METH_VARARGS_KEYWORDS = 0x0001 | 0x0002
-_kept: List[Any] = []  # what C now points to must never be freed
+_kept: list[Any] = []  # what C now points to must never be freed
 
 
 class Replacement(types.ModuleType):
@@ -36,6 +38,7 @@ class Replacement(types.ModuleType):
         self.__wrapped__ = original
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do what the replacement does."""
         return self.call(*args, **kwargs)
 
 
@@ -61,7 +64,7 @@ def replace_classmethod(cls: type, name: str, make: Callable[[Any], Callable[...
 
     Returns False, having changed nothing, where the type cannot be changed.
     """
-    if ctypes is None or sys.implementation.name != "cpython":
+    if not _KNOWN_LAYOUT:
         return False
     import gc
 
@@ -74,7 +77,7 @@ def replace_classmethod(cls: type, name: str, make: Callable[[Any], Callable[...
     return True
 
 
-if ctypes is not None:
+if _KNOWN_LAYOUT:
 
     class _MethodDef(ctypes.Structure):
         _fields_ = [
@@ -98,7 +101,7 @@ if ctypes is not None:
 
 def _fields(builtin: Any) -> Any:
     """The C fields of a builtin function, or None where they do not look as expected."""
-    if ctypes is None or sys.implementation.name != "cpython":
+    if not _KNOWN_LAYOUT:
         return None
     fields = _Function.from_address(id(builtin) + object.__basicsize__)
     if fields.self != id(builtin.__self__) or not fields.ml:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,7 @@ _RETRIERS = ("pytest_rerunfailures", "pytest_retry")
 class _Runs(argparse.Action):
     """``--repro-flake-check[=N]``: a following word that is no number is not ours."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Optional[str] = None) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         text = str(values)
         setattr(namespace, self.dest, int(text) if text.isdigit() else 0)
 
@@ -47,7 +47,7 @@ def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: Any) -> Optional[int]:
+def pytest_cmdline_main(config: Any) -> int | None:
     """Hand a flake check over to the gate: it starts processes of its own."""
     if config.option.repro_flake_check is None or enlist.current is not None:
         return None

@@ -6,7 +6,7 @@ in the test's user properties (so also in JUnit files), and in the summary.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 from repro_gate_pytest import wire
 
@@ -18,8 +18,8 @@ class RetryWatch:
 
     def __init__(self, config: Any) -> None:
         self._config = config
-        self._failed: Dict[str, List[str]] = {}
-        self._flakes: List[Dict[str, Any]] = []
+        self._failed: dict[str, list[str]] = {}
+        self._flakes: list[dict[str, Any]] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count attempts; ``rerun`` is the outcome pytest-rerunfailures gives a retried failure."""

@@ -8,7 +8,8 @@ every other plugin's wrappers apply. Does not belong here: conditions (axes) and
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -26,12 +27,12 @@ class Runner:
         self._session = session
         self._zones = zones
         self._controls = controls.make(session)
-        self._failures: Dict[str, Dict[str, Any]] = {}
-        self._reports: List[Any] = []
+        self._failures: dict[str, dict[str, Any]] = {}
+        self._reports: list[Any] = []
 
     def run(self, order: Sequence[int], channel: Channel) -> None:
         """Run the controls and the items at these indices, in this order; a frame for each."""
-        plan: List[Tuple[int, Any]] = [(wire.CONTROL_PASS, self._controls[wire.CONTROL_PASS])]
+        plan: list[tuple[int, Any]] = [(wire.CONTROL_PASS, self._controls[wire.CONTROL_PASS])]
         plan += [(index, self._session.items[index]) for index in order]
         plan += [(wire.CONTROL_FAIL, self._controls[wire.CONTROL_FAIL])]
         ran = 0
@@ -46,12 +47,12 @@ class Runner:
                 _exit(0)
         channel.send(wire.END, ran=ran)
 
-    def _run_one(self, index: int, item: Any, following: Any) -> Tuple[Dict[str, Any], bool]:
+    def _run_one(self, index: int, item: Any, following: Any) -> tuple[dict[str, Any], bool]:
         self._failures.clear()
         self._reports = []
         axes.before_test(item.nodeid)
         evidence.begin()
-        aborted: Optional[BaseException] = None
+        aborted: BaseException | None = None
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         except BaseException as stop:  # KeyboardInterrupt or pytest.exit in a test
@@ -68,10 +69,10 @@ class Runner:
             frame["x"] = touched
         return frame, aborted is None
 
-    def _frame(self, index: int) -> Dict[str, Any]:
+    def _frame(self, index: int) -> dict[str, Any]:
         seconds = sum(getattr(report, "duration", 0.0) or 0.0 for report in self._reports)
         outcome, decisive = _outcome(self._reports)
-        frame: Dict[str, Any] = {"ev": wire.RESULT, "t": index, "o": outcome, "s": round(seconds, 5)}
+        frame: dict[str, Any] = {"ev": wire.RESULT, "t": index, "o": outcome, "s": round(seconds, 5)}
         if outcome in ("failed", "error") and index >= 0:
             frame["f"] = self._failures.get(decisive.when) or failure.describe_text(
                 _longrepr(decisive), decisive.when, "report"
@@ -94,7 +95,7 @@ class Runner:
         self._reports.append(report)
 
 
-def _outcome(reports: Sequence[Any]) -> Tuple[str, Any]:
+def _outcome(reports: Sequence[Any]) -> tuple[str, Any]:
     """One outcome from the reports of setup, call and teardown, and the report that decided it."""
     result, decisive = "error", None
     if not reports:
@@ -139,6 +140,6 @@ def _reason(report: Any) -> str:
     return getattr(report, "wasxfail", "") or str(longrepr or "")
 
 
-def conditions_of(command: Mapping[str, Any]) -> Dict[str, Any]:
+def conditions_of(command: Mapping[str, Any]) -> dict[str, Any]:
     """The full conditions of a command: what it does not say is neutral."""
     return dict(wire.NEUTRAL, **command.get("conditions", {}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 
@@ -22,18 +22,21 @@ class Serving:
 
     def __init__(self, enlistment: Enlistment) -> None:
         self._enlistment = enlistment
-        self._notes: List[str] = list(enlistment.notes)
+        self._notes: list[str] = list(enlistment.notes)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: Any) -> None:
+        """Before pytest-cov starts to trace."""
         foreign.silence_coverage(early_config)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: Any) -> Any:
+        """Once every option is known and no plugin has acted on one."""
         self._notes += foreign.neutralise(config) + foreign.remove_retriers(config)
         yield
 
     def pytest_collectreport(self, report: Any) -> None:
+        """Say what could not be collected."""
         if report.failed:
             text = wire.clip(str(report.longrepr), 8000)
             self._enlistment.events.send(wire.COLLECT_ERROR, node=report.nodeid, text=text)
@@ -86,7 +89,7 @@ class Serving:
         runner.run(command["order"], channel)
 
 
-def _one_command(path: str) -> Dict[str, Any]:
+def _one_command(path: str) -> dict[str, Any]:
     with open(path, "rb") as pipe:
         return wire.decode(pipe.readline())
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
 
 VERSION = 1
 
@@ -55,7 +56,7 @@ EXIT_CHANNEL_LOST = 83
 MAX_OUTPUT = 64_000  # characters of captured output kept per test: head and tail
 
 # Axis -> neutral value. The order is the order in which causes are looked for.
-NEUTRAL: Dict[str, Any] = {
+NEUTRAL: dict[str, Any] = {
     "hash-seed": 0,
     "random": 0,
     "import-random": 0,
@@ -78,7 +79,7 @@ NEUTRAL: Dict[str, Any] = {
 START_ONLY = ("hash-seed", "import-random", "locale", "environment")
 
 # POSIX rules for machines without a zone database (slim containers).
-ZONES: Dict[str, str] = {
+ZONES: dict[str, str] = {
     "UTC": "UTC0",
     "America/Los_Angeles": "PST8PDT,M3.2.0,M11.1.0",
     "America/New_York": "EST5EDT,M3.2.0,M11.1.0",
@@ -93,7 +94,7 @@ ZONES: Dict[str, str] = {
 NON_UTF8 = "non-utf-8"
 
 # Named environments: variables set (None: removed), umask, a working directory with this name.
-ENVIRONMENTS: Dict[str, Dict[str, Any]] = {
+ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "fixed": {
         "set": {"USER": "tester", "LOGNAME": "tester", "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"},
         "umask": 0o022,
@@ -152,7 +153,7 @@ def encode(frame: Mapping[str, Any]) -> bytes:
     return (json.dumps(frame, separators=(",", ":"), default=repr) + "\n").encode("ascii")
 
 
-def decode(line: bytes) -> Dict[str, Any]:
+def decode(line: bytes) -> dict[str, Any]:
     """The frame of one line. Raises ValueError if it is not a JSON object."""
     frame = json.loads(line)
     if not isinstance(frame, dict):
@@ -160,9 +161,7 @@ def decode(line: bytes) -> Dict[str, Any]:
     return frame
 
 
-def start_environment(
-    conditions: Mapping[str, Any], base: Mapping[str, str], home: str, tmp: str
-) -> Dict[str, str]:
+def start_environment(conditions: Mapping[str, Any], base: Mapping[str, str], home: str, tmp: str) -> dict[str, str]:
     """The variables a process must be started with so that ``conditions`` hold in it.
 
     ``base`` is what the project's tests may see of the caller's environment; ``home`` and
@@ -195,7 +194,7 @@ def start_umask(conditions: Mapping[str, Any]) -> int:
     return int(ENVIRONMENTS[conditions["environment"]]["umask"])
 
 
-def start_hostname(conditions: Mapping[str, Any]) -> Optional[str]:
+def start_hostname(conditions: Mapping[str, Any]) -> str | None:
     """The host name under these conditions, or None for the sandbox's own."""
     name = ENVIRONMENTS[conditions["environment"]].get("hostname")
     return None if name is None else str(name)
@@ -214,7 +213,7 @@ def clip(text: str, limit: int = MAX_OUTPUT) -> str:
     return "%s\n[... %d characters left out ...]\n%s" % (text[:half], len(text) - 2 * half, text[-half:])
 
 
-def split_lines(buffer: bytes) -> Tuple[List[bytes], bytes]:
+def split_lines(buffer: bytes) -> tuple[list[bytes], bytes]:
     """Complete lines of ``buffer``, and the rest."""
     *lines, rest = buffer.split(b"\n")
     return lines, rest
@@ -229,7 +228,7 @@ def number(*parts: object) -> int:
     return int.from_bytes(_blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
-def arrange(ids: Sequence[str], spec: str) -> List[int]:
+def arrange(ids: Sequence[str], spec: str) -> list[int]:
     """Indices of ``ids`` in the order that ``spec`` says.
 
     ``collected``, ``reversed``, ``shuffle:SEED`` (every test), ``shuffle-module:SEED`` (modules,
@@ -251,8 +250,8 @@ def arrange(ids: Sequence[str], spec: str) -> List[int]:
     raise ValueError("unknown order %r" % spec)
 
 
-def _by_groups(indices: List[int], groups_of: Callable[[int], List[str]], seed: str) -> List[int]:
-    ranks: Dict[int, List[int]] = {}
+def _by_groups(indices: list[int], groups_of: Callable[[int], list[str]], seed: str) -> list[int]:
+    ranks: dict[int, list[int]] = {}
     for index in indices:
         ranks[index] = [number(seed, "group", *groups_of(index)[: depth + 1]) for depth in range(len(groups_of(index)))]
     return sorted(indices, key=lambda i: (ranks[i], i))

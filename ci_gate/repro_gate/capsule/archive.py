@@ -225,9 +225,10 @@ def _find_directory(data: bytes, source: str) -> tuple[int, int]:
     """Where the central directory starts, and how many entries it has; it must end the file."""
     at = len(data) - _END.size
     if at < 0 or data[at : at + 4] != b"PK\x05\x06":
-        if b"PK\x05\x06" in data:
+        end = data.rfind(b"PK\x05\x06")
+        if 0 <= end < at:
             raise _refusal(source, "", "bytes after its end (a comment or junk)")
-        if data[:4] == b"PK\x03\x04":
+        if end > at or data[:4] == b"PK\x03\x04":
             raise CapsuleRefused(f"{source} is refused: it is truncated")
         raise CapsuleRefused(f"{source} is refused: it is not a zip file")
     _, disk, first_disk, here, count, size, start, comment = _END.unpack_from(data, at)
@@ -353,7 +354,7 @@ def _inflate(packed: bytes, limit: int, window: int) -> tuple[bytes, bool]:
     return b"".join(out), stream.eof and not rest
 
 
-def gunzip(name: str, packed: bytes, limit: int = DEFAULT_CAPS.total_bytes) -> bytes:
+def gunzip(name: str, packed: bytes, limit: int = DEFAULT_CAPS.member_bytes) -> bytes:
     """The one gzip stream in ``packed``, or CapsuleRefused naming the member; ``limit`` caps its size."""
     try:
         content, whole = _inflate(packed, limit, zlib.MAX_WBITS | 16)

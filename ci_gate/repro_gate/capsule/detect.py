@@ -98,7 +98,7 @@ _SHAPES = (
     _shape("vendor-token", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
 )
 
-_TELEGRAM = re.compile(r"(?<![0-9A-Za-z])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])")
+_TELEGRAM = re.compile(r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])")
 
 # An escape sequence may come before a token and look like a letter of it: repr's \n, colours, %3D.
 _ESCAPE_END = re.compile(r"(?:\\[abefnrtv0]|\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,10}m)\Z")
@@ -207,7 +207,8 @@ def _begins(text: str, at: int, glue: str) -> bool:
 def _telegram(text: str) -> Iterator[Span]:
     if ":AA" in text:
         for match in _TELEGRAM.finditer(text):
-            yield Span(match.start(), match.end(), "telegram-token")
+            if _begins(text, match.start(), ""):
+                yield Span(match.start(), match.end(), "telegram-token")
 
 
 def _assignments(text: str, lower: str) -> Iterator[Span]:
@@ -247,7 +248,7 @@ def _believable(text: str, match: re.Match[str], anchor: str, *, strong: bool) -
     """Whether what follows a secret's name is its value, and not the code or the prose around it."""
     value: str | None = match["quoted"]
     if value is not None:
-        between_strings = match["close"] is None and (value[0] in ")]},;" or value != value.strip())
+        between_strings = match["close"] is None and (value[0] in ")]},:;" or value != value.strip())
         return not between_strings and _plausible(anchor, value, strong=strong, bare=False)
     value = match["bare"]
     spaced = match["flag"] is not None or match["sep"] != match["sep"].strip()

@@ -6,7 +6,6 @@ is not kept: equal values stay equal, and nobody can try values against a tag.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import re
@@ -79,7 +78,9 @@ class Redactor:
             spans = list(self._find(text))
             if not spans:
                 break
-            text = self._replace_strings(text, spans)
+            text, before = self._replace_strings(text, spans), text
+            if text == before:
+                break
         return text
 
     def scan(self, members: Mapping[str, bytes]) -> list[Finding]:
@@ -143,8 +144,8 @@ class Redactor:
         return "".join((*out, text[at:]))
 
     def _tag(self, kind: str, value: str) -> str:
-        digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-        return f"<redacted:{kind}:{digest[:8]}>"
+        digest = hmac.digest(self._key, value.encode("utf-8", "surrogatepass"), "sha256")
+        return f"<redacted:{kind}:{digest[:4].hex()}>"
 
     # JSON
 
@@ -194,7 +195,7 @@ def _is_secret_item(key: str, item: Any) -> bool:
     """Whether the key of a JSON object says that its value is a secret."""
     if isinstance(item, str):
         return detect.is_secret_pair(key, item)
-    return type(item) is int and detect.is_secret_pair(key, str(item), bare=True)
+    return type(item) in (int, float) and detect.is_secret_pair(key, str(item), bare=True)
 
 
 def _mask(tag: re.Match[str]) -> str:

@@ -14,7 +14,6 @@ from repro_gate.experiment.wiring import (
     WIRE_VERSION,
     ZONES,
     arrange,
-    arrange_key,
     plugin_files,
     plugin_root,
 )
@@ -28,11 +27,10 @@ __all__ = [
     "Lab",
     "Project",
     "arrange",
-    "arrange_key",
     "find_tree",
     "looks_secret",
-    "tree_wipe",
     "plugin_files",
     "plugin_root",
+    "tree_wipe",
     "visible_environment",
 ]

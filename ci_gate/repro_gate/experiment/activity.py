@@ -9,9 +9,8 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from repro_gate_pytest import wire
-
 from repro_gate.model import Ending, Evidence, Failure, Outcome, TestRun
+from repro_gate_pytest import wire
 
 _WHY = {"timeout": Outcome.TIMEOUT, "memory": Outcome.CRASHED}
 

@@ -6,6 +6,7 @@ processes work at a time (the lanes of a parallel experiment count as one).
 
 from __future__ import annotations
 
+import os
 import select
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from repro_gate.errors import CollectionFailed, MissingTool
 from repro_gate.experiment import tree
@@ -71,7 +73,7 @@ class Lab:
         self._inifile = ""
         self.started_processes = 0
 
-    def __enter__(self) -> Lab:
+    def __enter__(self) -> Self:
         tree.copy_tree(
             self.project.original,
             self._template,
@@ -218,7 +220,7 @@ class Lab:
 
     def _begin(self, job: Job, worker: Worker) -> None:
         worker.last_used = self._serial
-        arguments = self._arguments(job.files, worker)
+        arguments = self._inside(self.arguments(job.files), worker)
 
         def reopen() -> Worker:
             self._workers = [other for other in self._workers if other is not worker]
@@ -246,22 +248,28 @@ class Lab:
         sibling.launch(fork=False, pytest_args=arguments)
         return sibling
 
-    def _arguments(self, files: tuple[str, ...], worker: Worker) -> tuple[str, ...]:
-        """pytest's arguments for one worker, whose tree has a path of its own."""
-        inside = self.sandbox.view(worker.place).tree
-        original = str(self.project.original)
-        given = [_moved(argument, original, inside) for argument in self.project.pytest_args]
-        if not files:
-            return tuple(given)
-        options = _options_only(self.project.pytest_args, self.project.original / self.project.subdirectory)
-        moved = [_moved(argument, original, inside) for argument in options]
-        root = f"{inside}/{self._root}".rstrip("/.") if self._root else inside
-        fixed = [f"--rootdir={root}"]
-        if self._inifile:
-            fixed += ["-c", f"{inside}/{self._inifile}"]
-        return (*moved, *fixed, *(f"{root}/{file}" for file in files))
+    def arguments(self, files: tuple[str, ...]) -> tuple[str, ...]:
+        """pytest's arguments, relative to the directory it runs in, so that they hold in any copy.
 
-    def _open_worker(self, experiment: Experiment, *, files: tuple[str, ...], fork: bool, register: bool = True) -> Worker:
+        ``files`` are relative to pytest's root; without them, what the user gave.
+        """
+        if not files:
+            return self.project.pytest_args
+        here = self.project.subdirectory or "."
+        options = _options_only(self.project.pytest_args, self.project.original / here)
+        options.append(f"--rootdir={os.path.relpath(self._root or '.', here)}")
+        if self._inifile:
+            options += ["-c", os.path.relpath(self._inifile, here)]
+        return (*options, *(os.path.relpath(f"{self._root or '.'}/{file}", here) for file in files))
+
+    def _inside(self, arguments: tuple[str, ...], worker: Worker) -> tuple[str, ...]:
+        """Arguments that name the original tree by an absolute path name the worker's copy."""
+        original, inside = str(self.project.original), self.sandbox.view(worker.place).tree
+        return tuple(argument.replace(original + "/", inside + "/") for argument in arguments)
+
+    def _open_worker(
+        self, experiment: Experiment, *, files: tuple[str, ...], fork: bool, register: bool = True
+    ) -> Worker:
         self._serial += 1
         self.started_processes += 1
         conditions = experiment.conditions
@@ -270,7 +278,7 @@ class Lab:
             conditions = Conditions.baseline().with_start_of(conditions)
         worker = Worker(self.project, self.sandbox, self._base / f"w{self._serial}", conditions, files)
         worker.prepare(self._template)
-        worker.launch(fork=fork, pytest_args=self._arguments(files, worker))
+        worker.launch(fork=fork, pytest_args=self._inside(self.arguments(files), worker))
         if register:
             self._workers.append(worker)
         return worker
@@ -310,11 +318,6 @@ def _below(path: str, directory: str) -> str:
     return path[len(directory) + 1 :] if path.startswith(directory + "/") else ""
 
 
-def _moved(argument: str, original: str, inside: str) -> str:
-    """An argument that names the original tree names the copy."""
-    return argument.replace(original + "/", inside + "/") if original + "/" in argument else argument
-
-
 def _options_only(arguments: Sequence[str], directory: Path) -> list[str]:
     """The user's arguments without the paths and ids among them."""
     kept: list[str] = []
@@ -327,4 +330,22 @@ def _options_only(arguments: Sequence[str], directory: Path) -> list[str]:
     return kept
 
 
-_TAKES_VALUE = frozenset({"-k", "-m", "-p", "-c", "-o", "-W", "-n", "--rootdir", "--ignore", "--ignore-glob", "--deselect", "--confcutdir", "--import-mode", "--tb", "--basetemp"})
+_TAKES_VALUE = frozenset(
+    {
+        "-k",
+        "-m",
+        "-p",
+        "-c",
+        "-o",
+        "-W",
+        "-n",
+        "--rootdir",
+        "--ignore",
+        "--ignore-glob",
+        "--deselect",
+        "--confcutdir",
+        "--import-mode",
+        "--tb",
+        "--basetemp",
+    }
+)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro_gate_pytest import wire
-
 from repro_gate.experiment.activity import Activity
 from repro_gate.experiment.worker import Pipe, Worker
 from repro_gate.model import Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate_pytest import wire
 
 _MOST_LOST_SERVERS = 3
 

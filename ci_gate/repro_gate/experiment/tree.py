@@ -38,7 +38,7 @@ def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes
             to.mkdir(parents=True, exist_ok=True)
             for name in [folder for folder in folders if (here / folder).is_symlink()]:
                 folders.remove(name)
-                os.symlink(os.readlink(here / name), to / name)
+                _copy_link(here / name, to / name)
             for name in files:
                 if _excluded(relative / name, exclude) or (_REWRITTEN in name and name.endswith(".pyc")):
                     continue
@@ -65,11 +65,15 @@ def _excluded(relative: Path, exclude: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatch(text, glob) or fnmatch.fnmatch(relative.name, glob) for glob in exclude)
 
 
+def _copy_link(source: Path, target: Path) -> None:
+    os.symlink(os.readlink(source), target)  # noqa: PTH115, PTH211 - a Path would rewrite "./name"
+
+
 def _copy_file(source: Path, target: Path, *, immutable: bool) -> int:
     try:
         info = source.lstat()
         if stat.S_ISLNK(info.st_mode):
-            os.symlink(os.readlink(source), target)
+            _copy_link(source, target)
             return 0
         if not stat.S_ISREG(info.st_mode):
             return 0
@@ -94,9 +98,8 @@ def snapshot(tree: Path) -> Snapshot:
         folders[:] = [name for name in folders if name not in _VOLATILE and name != ".git"]
         relative = os.path.relpath(directory, tree)
         for name in [*folders, *files]:
-            path = os.path.join(directory, name)
             try:
-                info = os.lstat(path)
+                info = os.lstat(f"{directory}/{name}")
             except FileNotFoundError:
                 continue
             key = name if relative == "." else f"{relative}/{name}"
@@ -150,26 +153,27 @@ def wipe(directory: Path, keep: frozenset[str] = frozenset()) -> None:
 
 def _names(directory: Path) -> list[str]:
     try:
-        return os.listdir(directory)
+        return [path.name for path in directory.iterdir()]
     except PermissionError:
         directory.chmod(0o700)
-        return os.listdir(directory)
+        return [path.name for path in directory.iterdir()]
     except FileNotFoundError:
         directory.mkdir(parents=True, exist_ok=True)
         return []
 
 
-def _make_writable(function: object, path: str, error: object) -> None:
-    for target in (os.path.dirname(path), path):
+def _make_writable(_function: object, name: str, _error: object) -> None:
+    path = Path(name)
+    for target in (path.parent, path):
         try:
-            os.chmod(target, 0o700)
+            target.chmod(0o700)
         except OSError:
             continue
     try:
-        if os.path.isdir(path) and not os.path.islink(path):
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
-            os.unlink(path)
+            path.unlink()
     except OSError:
         return
 

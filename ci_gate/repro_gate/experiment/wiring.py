@@ -30,9 +30,4 @@ def bootstrap(root: str) -> str:
     return f"import sys; sys.path.append({root!r}); from repro_gate_pytest import enlist; enlist.main()"
 
 
-def arrange_key(test_id: str) -> str:
-    """The file part of a test id."""
-    return test_id.partition("::")[0]
-
-
 arrange = wire.arrange

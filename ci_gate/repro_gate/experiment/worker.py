@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from repro_gate_pytest import wire
-
 from repro_gate.errors import WireMismatch
 from repro_gate.experiment import tree, wiring
 from repro_gate.experiment.project import Project
 from repro_gate.model import Conditions
 from repro_gate.process import Process, start
 from repro_gate.sandbox import Place, Sandbox
+from repro_gate_pytest import wire
 
 
 class Pipe:
@@ -88,7 +87,9 @@ class StartKey:
 class Worker:
     """A test process and its directories."""
 
-    def __init__(self, project: Project, sandbox: Sandbox, base: Path, conditions: Conditions, files: tuple[str, ...]) -> None:
+    def __init__(
+        self, project: Project, sandbox: Sandbox, base: Path, conditions: Conditions, files: tuple[str, ...]
+    ) -> None:
         self.key = StartKey.of(conditions, files)
         self.conditions = conditions
         self.files = files
@@ -157,11 +158,7 @@ class Worker:
 
     def listen(self) -> list[dict[str, Any]]:
         """Take in what the process said; returns the frames that concern runs (FORKED, EXITED)."""
-        rest = []
-        for frame in self.events.frames() if self.events else []:
-            if not self._take(frame):
-                rest.append(frame)
-        return rest
+        return [frame for frame in (self.events.frames() if self.events else []) if not self._take(frame)]
 
     def _take(self, frame: dict[str, Any]) -> bool:
         kind = frame.get("ev")
@@ -225,7 +222,7 @@ class Worker:
     def _mounted_in_tmp(self) -> frozenset[str]:
         """A sandbox that hangs the tree below /tmp has made its mount point there."""
         parts = self._project.original.parts
-        return frozenset({parts[2]}) if parts[:2] == ("/", "tmp") and len(parts) > 2 else frozenset()  # noqa: S108
+        return frozenset({parts[2]}) if parts[:2] == ("/", "tmp") and len(parts) > 2 else frozenset()
 
     def stop(self) -> None:
         """End the process and everything in its group."""

@@ -18,7 +18,7 @@ from repro_gate.errors import ControlsFailed, DiskFull, ServerLost
 from repro_gate.experiment import Job, Lab, tree_wipe
 from repro_gate.flake import judge
 from repro_gate.flake.broker import Broker
-from repro_gate.flake.diagnose import Detective, Diagnosis, Suspect
+from repro_gate.flake.diagnose import Detective, Diagnosis, Setup, Suspect
 from repro_gate.flake.plan import draw, servers_for
 from repro_gate.flake.tally import Tally
 from repro_gate.flake.values import Values, benign_moves
@@ -132,6 +132,12 @@ class Campaign:
             self._lab.cancel()
         return findings
 
+    def arguments_of(self, setup: Setup) -> tuple[str, ...]:
+        """pytest's arguments with which a setup was confirmed."""
+        lane = [*setup.tests, *(test for partner in setup.partners for test in partner)]
+        files = () if setup.whole else tuple(dict.fromkeys(self._files[test] for test in lane))
+        return self._lab.arguments(files)
+
     def close(self) -> None:
         """Remove raw results that nobody asked to keep."""
         if self._options.keep_runs is None:
@@ -178,7 +184,6 @@ class Campaign:
             raise ServerLost("No test process could be started under neutral conditions.", details="\n".join(first.notes))
         if not first.controls_held:
             raise ControlsFailed("A control test did not do what it must in the first run.", details="\n".join(first.notes))
-        self._progress.advance()
         run_seconds = max(0.01, sum(run.seconds for run in first.runs))
         servers = servers_for(options.runs, self._collect_seconds, run_seconds)
         plan = draw(options.runs, servers, options.seed, self._values, options.axes, self._network)
@@ -189,7 +194,6 @@ class Campaign:
                 break
             batch = plan[index : index + self._width(run_seconds)]
             self._run(batch)
-            self._progress.advance(len(batch))
         self._alone(run_seconds)
         self._pairs()
 
@@ -228,9 +232,11 @@ class Campaign:
     def _recorder(self, number: int) -> Callable[[TestRun], None]:
         tally = self._findings.tally
         first = number == 0
+        share = 1.0 / max(1, len(tally.rows))
 
         def record(run: TestRun) -> None:
             tally.record(number, run)
+            self._progress.advance(share)
             if first and run.evidence is not None:
                 tally.note_users(run, _shared(run))
 
@@ -434,6 +440,7 @@ class Campaign:
             limits=self._limits_of,
             benign=benign_moves(self._today),
             label=lambda axis, value: self._values.label(value) if axis == "clock" and value != "real" else "",
+            file_of=lambda test: self._files[test],
             forks=findings.mode is Mode.FORK,
             replays=self._options.replays,
             axes=self._options.axes,

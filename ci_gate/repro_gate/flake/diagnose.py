@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from repro_gate.experiment import Job, arrange_key
+from repro_gate.experiment import Job
 from repro_gate.flake.statistics import rates_differ
 from repro_gate.flake.tally import Sample
 from repro_gate.model import (
@@ -114,6 +114,7 @@ class Detective:
     limits: Callable[[str], Limits]
     benign: tuple[str, str]
     label: Callable[[str, str], str]
+    file_of: Callable[[str], str]
     forks: bool = True
     replays: int = 5
     axes: frozenset[str] = frozenset(AXES)
@@ -131,8 +132,7 @@ class Detective:
         """Run one setup so many times and count what came of its last test."""
         mode = mode or self._mode(setup)
         victim = setup.tests[-1]
-        lane = [victim, *setup.tests, *(t for partner in setup.partners for t in partner)]
-        files = () if setup.whole or mode is Mode.FORK else tuple(dict.fromkeys(arrange_key(t) for t in lane))
+        files = () if setup.whole or mode is Mode.FORK else self.files_of(setup)
         jobs = [
             Job(
                 experiment=Experiment(
@@ -154,6 +154,11 @@ class Detective:
             runs=tuple(runs),
             results=tuple(results),
         )
+
+    def files_of(self, setup: Setup) -> tuple[str, ...]:
+        """The files that must be collected for a setup, the first test's first."""
+        lane = [*setup.tests, *(test for partner in setup.partners for test in partner)]
+        return tuple(dict.fromkeys(self.file_of(test) for test in lane))
 
     def _mode(self, setup: Setup) -> Mode:
         """A fork where a server with these starting conditions is at hand: the neutral one."""

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import time
+from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -20,8 +21,7 @@ def adopt_orphans() -> bool:
 
 def _children(pid: int) -> list[int]:
     try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
-            return [int(word) for word in file.read().split()]
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split()]
     except OSError:
         return []
 

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from repro_gate.errors import DiskFull, MissingTool
@@ -75,7 +76,8 @@ class Process:
     """A running program, the leader of its own process group."""
 
     def __init__(self, popen: subprocess.Popen[bytes], argv: Sequence[str], keep_all: bool) -> None:
-        assert popen.stdout is not None and popen.stderr is not None  # noqa: S101 - we asked for pipes
+        assert popen.stdout is not None
+        assert popen.stderr is not None
         self.argv = tuple(argv)
         self.pid = popen.pid
         self._popen = popen
@@ -142,7 +144,7 @@ def start(
             umask=umask,
         )
     except FileNotFoundError as missing:
-        if not os.path.isdir(cwd):
+        if not Path(cwd).is_dir():
             raise MissingTool(f"The directory {os.fspath(cwd)!r} to run {argv[0]!r} in is not there.") from missing
         raise MissingTool(f"The program {argv[0]!r} is not there.") from missing
     except PermissionError as refused:

@@ -41,7 +41,7 @@ class Bubblewrap:
         named = place.tree != place.base / "tree"
         tree = f"{_INSIDE}/{place.tree.relative_to(place.base)}" if named else str(place.original)
         home = f"{_INSIDE}/{place.home.relative_to(place.base)}"
-        return Confined(tree=tree, home=home, tmp="/tmp", wire=f"{_INSIDE}/wire", argv=(), cwd="")  # noqa: S108
+        return Confined(tree=tree, home=home, tmp="/tmp", wire=f"{_INSIDE}/wire", argv=(), cwd="")
 
     def confine(
         self,

@@ -8,13 +8,26 @@ process must be started with is in ``wire.start_environment``.
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-from repro_gate_pytest.axes import clock, gcaxis, listing, load, loop, network, parallel, randomness, textlocale, threads, zone
+from repro_gate_pytest.axes import (
+    clock,
+    gcaxis,
+    listing,
+    load,
+    loop,
+    network,
+    parallel,
+    randomness,
+    textlocale,
+    threads,
+    zone,
+)
 from repro_gate_pytest.axes.base import Axis
 
 # Time zone before clock: the clock's values are local times.
-_AXES: List[Axis] = [
+_AXES: list[Axis] = [
     textlocale.TextLocale(),
     zone.Zone(),
     clock.Clock(),
@@ -29,9 +42,9 @@ _AXES: List[Axis] = [
 ]
 
 
-def install() -> List[str]:
+def install() -> list[str]:
     """Put every axis in place, neutral. Returns notes on what this interpreter does not allow."""
-    notes: List[str] = []
+    notes: list[str] = []
     for axis in _AXES:
         notes.extend(axis.install())
     return notes
@@ -55,6 +68,6 @@ def before_test(key: str) -> None:
         axis.before_test(key)
 
 
-def touched() -> List[str]:
+def touched() -> list[str]:
     """The axes that the test was seen to read from since ``before_test``."""
     return [axis.name for axis in _AXES if axis.touched()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest.wire import number
 
@@ -14,7 +15,7 @@ class Axis:
 
     name = ""
 
-    def install(self) -> List[str]:
+    def install(self) -> list[str]:
         """Patch what must be patched, without any effect yet. Returns notes."""
         return []
 

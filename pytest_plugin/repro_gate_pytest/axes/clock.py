@@ -12,7 +12,8 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from typing import Any, Callable, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis
@@ -32,13 +33,13 @@ class Clock(Axis):
         self._offset = 0  # nanoseconds
         self._moved = False
         self._reads = 0
-        self._instant: Optional[datetime.datetime] = None
+        self._instant: datetime.datetime | None = None
         self._cross_after = 0
         self._day = -1
 
-    def install(self) -> List[str]:
+    def install(self) -> list[str]:
         timing = sys.modules.get("_pytest.timing")
-        notes: List[str] = []
+        notes: list[str] = []
         in_place = patching.replace_function(time, "time", self._make_time)
         patching.replace_function(time, "time_ns", self._make_time_ns)
         for name in ("localtime", "gmtime", "ctime"):
@@ -169,8 +170,6 @@ class Clock(Axis):
                 return real
             self._reads -= 1
             then = epoch + datetime.timedelta(microseconds=self._now_ns() // 1000)
-            return cls(
-                then.year, then.month, then.day, then.hour, then.minute, then.second, then.microsecond
-            )
+            return cls(then.year, then.month, then.day, then.hour, then.minute, then.second, then.microsecond)
 
         return utcnow

@@ -7,7 +7,8 @@ and punches holes into the small-object heap.
 from __future__ import annotations
 
 import gc
-from typing import Any, List, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest.axes.base import Axis, number
 
@@ -21,7 +22,7 @@ class Gc(Axis):
     name = "gc"
 
     def __init__(self) -> None:
-        self._ballast: List[Any] = []
+        self._ballast: list[Any] = []
         self._default = gc.get_threshold()
 
     def apply(self, conditions: Mapping[str, Any]) -> None:
@@ -32,9 +33,9 @@ class Gc(Axis):
             self._ballast = _ballast(int(value.partition(":")[2]))
 
 
-def _ballast(seed: int) -> List[Any]:
+def _ballast(seed: int) -> list[Any]:
     """Objects of each small size with holes between them, different for each seed."""
-    kept: List[Any] = []
+    kept: list[Any] = []
     for index in range(4000):
         bits = number(seed, index)
         kept.append([bytearray(bits % 400), [None] * (bits % 37), object(), {}])

@@ -7,7 +7,8 @@ listings of one directory agree, and a new entry does not reorder the others.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterator, List, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis, number
@@ -24,7 +25,7 @@ class Listing(Axis):
         self._seed = 0
         self._reads = 0
 
-    def install(self) -> List[str]:
+    def install(self) -> list[str]:
         import posix
 
         listed = patching.replace_function(posix, "listdir", self._make_listdir)
@@ -71,7 +72,7 @@ class Listing(Axis):
 class Scan:
     """What os.scandir returns: an iterator and a context manager that can be closed."""
 
-    def __init__(self, entries: List[Any]) -> None:
+    def __init__(self, entries: list[Any]) -> None:
         self._entries = iter(entries)
 
     def __iter__(self) -> Iterator[Any]:
@@ -80,7 +81,7 @@ class Scan:
     def __next__(self) -> Any:
         return next(self._entries)
 
-    def __enter__(self) -> "Scan":
+    def __enter__(self) -> Scan:  # noqa: PYI034 - no Self in 3.9
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import select
 import time
-from typing import Any, Callable, List, Mapping
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis, fraction
@@ -31,7 +32,7 @@ class Load(Axis):
         self._added = 0.0
         self._alive = -1
 
-    def install(self) -> List[str]:
+    def install(self) -> list[str]:
         patching.replace_function(time, "sleep", self._make_sleep)
         return []
 
@@ -68,7 +69,7 @@ class Load(Axis):
         return sleep
 
 
-def _cores() -> List[int]:
+def _cores() -> list[int]:
     try:
         return sorted(os.sched_getaffinity(0))
     except (AttributeError, OSError):

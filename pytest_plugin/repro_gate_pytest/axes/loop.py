@@ -9,7 +9,8 @@ eager factory, another loop, or one more await changes.
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, List, Mapping
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest.axes.base import Axis, fraction, number
 
@@ -82,7 +83,7 @@ class Loop(Axis):
             ready.clear()
             ready.extend(handles)
 
-    def _permute(self, handles: List[Any], start: int) -> List[Any]:
+    def _permute(self, handles: list[Any], start: int) -> list[Any]:
         if len({id(_task_of(handle)) for handle in handles}) != len(handles):
             return handles  # two steps of one task: their order is the task's own
         ranks = [number(self._seed, self._key, self._turn, start, index) for index in range(len(handles))]

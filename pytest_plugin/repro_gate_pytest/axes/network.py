@@ -6,7 +6,8 @@ and child processes pass it by: only a sandbox can hold those.
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest import evidence
 from repro_gate_pytest.axes.base import Axis

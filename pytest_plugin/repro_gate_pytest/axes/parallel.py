@@ -7,7 +7,8 @@ operation, so that the others come between. It only chooses among schedules that
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest import evidence
 from repro_gate_pytest.axes.base import Axis, fraction

@@ -12,7 +12,8 @@ import os
 import random
 import sys
 import weakref
-from typing import Any, Callable, List, Mapping, Optional, Set
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis, number
@@ -33,13 +34,13 @@ class Randomness(Axis):
         self._forks = 0
         self._seed = 0
         self._settled = False
-        self._unseeded: "weakref.WeakSet[random.Random]" = weakref.WeakSet()
-        self._entropy: Set[int] = set()
-        self._generators: List[Any] = []
-        self._global_state: Optional[Any] = None
+        self._unseeded: weakref.WeakSet[random.Random] = weakref.WeakSet()
+        self._entropy: set[int] = set()
+        self._generators: list[Any] = []
+        self._global_state: Any | None = None
         self._set_seed: Callable[..., None] = random.Random.seed
 
-    def install(self) -> List[str]:
+    def install(self) -> list[str]:
         import posix  # where the function lives; os re-exports the same object
 
         notes = []
@@ -104,9 +105,7 @@ class Randomness(Axis):
         return urandom
 
     def _stream(self, size: int) -> bytes:
-        blocks = []
-        for _ in range(0, size, 64):
-            blocks.append(_blake2b(b"%s/%d" % (self._key, _next(self._count))).digest())
+        blocks = [_blake2b(b"%s/%d" % (self._key, _next(self._count))).digest() for _ in range(0, size, 64)]
         return b"".join(blocks)[:size]
 
     def _make_seed(self, original: Callable[..., None]) -> Callable[..., None]:
@@ -134,7 +133,7 @@ class Randomness(Axis):
             self._set_seed(hidden, number(self._key, "random"))
 
 
-def _made_from_entropy(numpy_random: Any, entropy: Set[int]) -> List[Any]:
+def _made_from_entropy(numpy_random: Any, entropy: set[int]) -> list[Any]:
     """numpy generators that were seeded from os.urandom at import, and not by a constant."""
     import gc
 

@@ -7,7 +7,8 @@ UTF-8 and moves only what ``open()`` uses by default, as on a Windows machine.
 from __future__ import annotations
 
 import locale
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest import wire
 from repro_gate_pytest.axes.base import Axis

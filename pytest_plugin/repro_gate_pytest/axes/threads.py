@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Any, Callable, List, Mapping
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from repro_gate_pytest.axes.base import Axis, fraction
 
@@ -26,7 +27,7 @@ class Threads(Axis):
         self._key = ""
         self._started = 0
 
-    def install(self) -> List[str]:
+    def install(self) -> list[str]:
         original = threading.Thread.start
         axis = self
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from repro_gate_pytest import wire
 from repro_gate_pytest.axes.base import Axis

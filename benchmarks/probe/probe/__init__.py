@@ -1,0 +1,1 @@
+"""A small back office: baskets, rates, dates, workers and reports."""

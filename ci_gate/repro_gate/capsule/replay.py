@@ -1,0 +1,49 @@
+"""Replay a capsule through the engine: the experiment that its manifest describes, k times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from repro_gate.capsule.manifest import Manifest
+from repro_gate.experiment import Job, Lab
+from repro_gate.model import Ending, Experiment, ExperimentResult, Limits, Mode, TestRun
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replay:
+    """One replay: what the victim came to, and whether that is the expected failure."""
+
+    run: TestRun | None
+    same: bool
+    why: str = ""
+
+
+def replay(manifest: Manifest, lab: Lab, times: int, each: Callable[[Replay], None]) -> list[Replay]:
+    """Replay in fresh processes, one after another; ``each`` hears of every one as it ends."""
+    done: list[Replay] = []
+    experiment = Experiment(
+        tests=manifest.tests,
+        conditions=manifest.conditions,
+        partners=manifest.partners,
+        limits=Limits(test_seconds=300.0),
+    )
+    for _ in range(times):
+        (result,) = lab.run([Job(experiment=experiment, mode=Mode.FRESH)])
+        one = _judge(manifest, result)
+        done.append(one)
+        each(one)
+    return done
+
+
+def _judge(manifest: Manifest, result: ExperimentResult) -> Replay:
+    run = result.of(manifest.victim)
+    if result.ending is Ending.NOT_STARTED or run is None:
+        return Replay(run=None, same=False, why=" ".join(result.notes) or "the test was not run")
+    expected = manifest.expected
+    fingerprint = run.failure.fingerprint if run.failure is not None else ""
+    if run.outcome is not expected.outcome:
+        return Replay(run=run, same=False, why=f"{run.outcome} where {expected.outcome} was expected")
+    if expected.fingerprint and fingerprint != expected.fingerprint:
+        return Replay(run=run, same=False, why="another failure")
+    return Replay(run=run, same=True)

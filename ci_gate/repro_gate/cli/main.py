@@ -1,0 +1,143 @@
+"""The ``repro-gate`` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from repro_gate import __version__
+from repro_gate.cli.replaying import run_replay, run_show, run_unpack, run_verify
+from repro_gate.cli.scanning import Order, run_scan
+from repro_gate.cli.session import Terminal, guarded, terminal
+
+app = typer.Typer(
+    name="repro-gate",
+    help="Find flaky tests, name what each depends on, and replay them on demand.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+capsule_app = typer.Typer(help="Look into capsules without running anything of them.", no_args_is_help=True)
+app.add_typer(capsule_app, name="capsule")
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print findings only, no progress.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colours (also: NO_COLOR=1).")]
+
+
+def _terminal(quiet: bool, no_color: bool) -> Terminal:
+    return terminal(quiet=quiet, color=False if no_color else None)
+
+
+def _leave(command: Any, consoles: Terminal) -> None:
+    raise typer.Exit(guarded(command, consoles.err))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"repro-gate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Find flaky tests, name what each depends on, and replay them on demand."""
+
+
+@app.command()
+def scan(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATHS] [-- PYTEST ARGS]", help="What to scan, as one would tell pytest.", show_default=False),
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs under varied conditions (default 20).", show_default=False)] = None,
+    budget: Annotated[float | None, typer.Option(help="Stop after so many seconds, cheapest and newest tests first.", metavar="SECONDS", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat the campaign with this seed.", show_default=False)] = None,
+    sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes at a time (default: one per core).", show_default=False)] = None,
+    report_json: Annotated[Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)] = None,
+    junit_xml: Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", metavar="FILE", show_default=False)] = None,
+    capsules: Annotated[str | None, typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False)] = None,
+    python: Annotated[str | None, typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False)] = None,
+    no_fork: Annotated[bool, typer.Option("--no-fork", help="One process per experiment: slower, same answers.")] = False,
+    no_causes: Annotated[bool, typer.Option("--no-causes", help="Detect only: confirm nothing, pack nothing.")] = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Find the flaky tests of a suite, name the cause of each, and write a capsule that replays it."""
+    consoles = _terminal(quiet, no_color)
+    order = Order(
+        directory=Path.cwd(),
+        arguments=tuple(arguments or ()),
+        overrides={
+            "runs": runs,
+            "budget": budget,
+            "seed": seed,
+            "sandbox": sandbox,
+            "jobs": jobs,
+            "capsules": capsules,
+        },
+        door=("repro-gate", "scan"),
+        python=python,
+        fork=not no_fork,
+        report_json=report_json,
+        junit_xml=junit_xml,
+        investigate=not no_causes,
+    )
+    _leave(lambda: run_scan(order, consoles, dict(os.environ)), consoles)
+
+
+@app.command()
+def replay(
+    capsule: Annotated[Path, typer.Argument(help="A capsule-….zip.", show_default=False)],
+    repo: Annotated[Path, typer.Option(help="A checkout of the capsule's commit.", metavar="DIR")] = Path(),
+    times: Annotated[int | None, typer.Option(help="How often (default: as often as it was verified).", min=1, show_default=False)] = None,
+    sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
+    python: Annotated[str | None, typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False)] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Replay a capsule's failure in fresh processes."""
+    consoles = _terminal(quiet, no_color)
+    _leave(lambda: run_replay(capsule, repo, times, sandbox, python, consoles, dict(os.environ)), consoles)
+
+
+@capsule_app.command()
+def show(capsule: Annotated[Path, typer.Argument(show_default=False)], no_color: NoColor = False) -> None:
+    """Say what fails, why, and how to replay it."""
+    consoles = _terminal(False, no_color)
+    _leave(lambda: run_show(capsule, consoles), consoles)
+
+
+@capsule_app.command()
+def verify(capsule: Annotated[Path, typer.Argument(show_default=False)], no_color: NoColor = False) -> None:
+    """Check format, identity, plugin and secrets."""
+    consoles = _terminal(False, no_color)
+    _leave(lambda: run_verify(capsule, consoles), consoles)
+
+
+@capsule_app.command()
+def unpack(
+    capsule: Annotated[Path, typer.Argument(show_default=False)],
+    directory: Annotated[Path, typer.Argument(show_default=False)],
+    no_color: NoColor = False,
+) -> None:
+    """Unpack a capsule that passed the checks, for its repro.sh."""
+    consoles = _terminal(False, no_color)
+    _leave(lambda: run_unpack(capsule, directory, consoles), consoles)
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(app())
+
+
+if __name__ == "__main__":
+    main()

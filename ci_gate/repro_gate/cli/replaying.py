@@ -1,0 +1,105 @@
+"""``repro-gate replay`` and ``repro-gate capsule``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.text import Text
+
+from repro_gate import capsule
+from repro_gate.capsule.replay import Replay, replay
+from repro_gate.change import head
+from repro_gate.cli.scanning import Order, interpreter_for
+from repro_gate.cli.session import Terminal
+from repro_gate.config import load
+from repro_gate.errors import ExitCode, ReplayDiffers, UsageError
+from repro_gate.experiment import plugin_files
+from repro_gate.pipeline.scan import Request, open_lab, system_effects
+from repro_gate.report.words import first_line, visible
+
+
+def run_replay(
+    path: Path,
+    repo: Path,
+    times: int | None,
+    sandbox: str | None,
+    python: str | None,
+    terminal: Terminal,
+    environ: Mapping[str, str],
+) -> int:
+    """Replay; 0 when the failure came back each time (an unpinned one: at least once)."""
+    manifest = capsule.read(path).manifest
+    directory = (repo / manifest.project.root).resolve()
+    if not directory.is_dir():
+        raise UsageError(
+            f"{repo} is not a checkout of the capsule's project: it has no directory {manifest.project.root!r}.",
+            next_step=f"Name the checkout: `repro-gate replay {path} --repo DIR`.",
+        )
+    settings = load(directory, {"sandbox": sandbox, "jobs": None, "network": manifest.conditions.network}, environ)
+    order = Order(directory=directory, arguments=(), overrides={}, door=("repro-gate",), python=python)
+    request = Request(
+        directory=directory,
+        arguments=manifest.pytest_args,
+        settings=settings,
+        python=interpreter_for(order, settings, environ),
+    )
+    _warn(manifest, repo, terminal)
+    count = times or manifest.determinism.verified.of or 5
+    lab, _, _ = open_lab(request, system_effects())
+    terminal.out.print(Text(f"replaying {visible(manifest.victim)} ({lab.sandbox.name}, {count} times)"), soft_wrap=True)
+    numbers = iter(range(1, count + 1))
+    with lab:
+        done = replay(manifest, lab, count, lambda one: _say(one, next(numbers), count, terminal))
+    same = sum(one.same for one in done)
+    terminal.out.print(f"{same} of {count} replays showed the same failure")
+    if same == count or (not manifest.determinism.pinned and same):
+        return int(ExitCode.PASS)
+    raise ReplayDiffers(f"{same} of {count} replays of {visible(manifest.victim)} showed the expected failure.")
+
+
+def _say(one: Replay, number: int, count: int, terminal: Terminal) -> None:
+    what = "same failure" if one.same else f"DIFFERENT ({first_line(one.why)})"
+    said = ""
+    if one.run is not None:
+        said = str(one.run.outcome)
+        if one.run.failure is not None:
+            said += f": {first_line(one.run.failure.message, 100)}"
+    terminal.out.print(Text(f"  {number}/{count} {what}  {said}"), soft_wrap=True)
+
+
+def _warn(manifest: capsule.Manifest, repo: Path, terminal: Terminal) -> None:
+    here = head(repo)
+    expected = manifest.project.commit
+    if expected and here.commit and here.commit != expected:
+        terminal.err.print(f"note: this checkout is at {here.commit[:12]}, the capsule was made at {expected[:12]}", markup=False)
+    if manifest.project.dirty:
+        terminal.err.print("note: the capsule was made from a work tree with uncommitted changes", markup=False)
+
+
+def run_show(path: Path, terminal: Terminal) -> int:
+    """What a capsule says."""
+    for line in capsule.show(capsule.read(path)):
+        terminal.out.print(Text(line), soft_wrap=True)
+    return int(ExitCode.PASS)
+
+
+def run_verify(path: Path, terminal: Terminal) -> int:
+    """Check a capsule without running anything of it."""
+    checks = capsule.verify(path, plugin_files())
+    for check in checks:
+        mark = "ok  " if check.ok else "BAD "
+        terminal.out.print(Text(f"{mark} {check.name}: {check.detail}"), soft_wrap=True)
+    return int(ExitCode.PASS if all(check.ok for check in checks) else ExitCode.USAGE)
+
+
+def run_unpack(path: Path, directory: Path, terminal: Terminal) -> int:
+    """Unpack a capsule after checking it."""
+    found = capsule.read(path)
+    if directory.exists() and any(directory.iterdir()):
+        raise UsageError(f"{directory} is not empty.", next_step="Name a new directory.")
+    directory.mkdir(parents=True, exist_ok=True)
+    capsule.extract(found.members, directory)
+    terminal.out.print(f"unpacked; to replay: {directory}/repro.sh --repo CHECKOUT", markup=False, soft_wrap=True)
+    return int(ExitCode.PASS)
+

@@ -1,0 +1,99 @@
+"""``repro-gate scan`` and ``pytest --repro-flake-check``: one command with two doors."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro_gate.cli.progress import Bar
+from repro_gate.cli.session import Terminal, write_file
+from repro_gate.config import Settings, find_root, load
+from repro_gate.errors import DiskFull, ExitCode
+from repro_gate.model import FlakeReport
+from repro_gate.pipeline.scan import Request, scan, system_effects
+from repro_gate.report import as_json, as_junit
+from repro_gate.report.outcome import exit_code
+from repro_gate.report.terminal import view
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """A scan as it was ordered at a door. ``door`` is the command to repeat it with."""
+
+    directory: Path
+    arguments: tuple[str, ...]
+    overrides: Mapping[str, object]
+    door: tuple[str, ...]
+    python: str | None = None
+    cwd_on_path: bool | None = None
+    fork: bool = True
+    report_json: Path | None = None
+    junit_xml: Path | None = None
+    investigate: bool = True
+
+
+def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> int:
+    """Do it, print it, write it; the exit code."""
+    settings = load(find_root(order.directory), order.overrides, environ)
+    request = Request(
+        directory=order.directory,
+        arguments=(*settings.pytest_args, *order.arguments),
+        settings=settings,
+        python=interpreter_for(order, settings, environ),
+        fork=order.fork,
+        cwd_on_path=settings.invocation != "pytest" if order.cwd_on_path is None else order.cwd_on_path,
+        investigate=order.investigate,
+    )
+
+    def write(report: FlakeReport) -> None:
+        if order.report_json is not None:
+            write_file(order.report_json, lambda stream: as_json.write(report, stream))
+        if order.junit_xml is not None:
+            write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
+
+    with Bar(terminal.err, quiet=terminal.quiet) as bar:
+        report = scan(request, system_effects(bar), on_report=write)
+    disk_full: DiskFull | None = None
+    try:
+        write(report)
+    except DiskFull as full:
+        disk_full = full
+    _show(report, order, terminal)
+    if disk_full is not None:
+        raise disk_full
+    if report.incomplete == "interrupted":
+        return int(ExitCode.INTERRUPTED)
+    return int(exit_code(report))
+
+
+def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:
+    terminal.out.print(view(report), crop=False, soft_wrap=False)
+    if terminal.quiet:
+        return
+    for path in (order.report_json, order.junit_xml):
+        if path is not None:
+            terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
+    again = [*order.door, *_seed(order, report.seed), *order.arguments]
+    terminal.err.print(f"to repeat this campaign: {shlex.join(again)}", markup=False, soft_wrap=True)
+
+
+def _seed(order: Order, seed: int) -> Sequence[str]:
+    return (f"--repro-seed={seed}",) if order.door[0] == "pytest" else (f"--seed={seed}",)
+
+
+def interpreter_for(order: Order, settings: Settings, environ: Mapping[str, str]) -> str:
+    """The interpreter of the tests: named, or the active virtual environment's, or this one."""
+    if order.python is not None:
+        return order.python
+    if settings.python is not None:
+        return settings.python
+    active = environ.get("VIRTUAL_ENV")
+    if active and Path(active).resolve() != Path(sys.prefix).resolve():
+        candidate = Path(active) / "bin" / "python"
+        if candidate.exists() and os.access(candidate, os.X_OK):
+            return str(candidate)
+    return sys.executable

@@ -1,0 +1,107 @@
+"""What every command shares: consoles, errors to exit codes, and ending what was started."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from repro_gate.errors import DiskFull, ExitCode, ReproGateError
+from repro_gate.process import adopt_orphans, end_descendants
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terminal:
+    """Where a command prints: findings to standard output, everything else to standard error."""
+
+    out: Console
+    err: Console
+    quiet: bool
+
+
+def terminal(*, quiet: bool, color: bool | None) -> Terminal:
+    """Consoles for this process; ``color`` None leaves it to the terminal and NO_COLOR."""
+    off = True if color is False else None
+    force = True if color is True else None
+    return Terminal(
+        out=Console(no_color=off, force_terminal=force, highlight=False, soft_wrap=False),
+        err=Console(stderr=True, no_color=off, force_terminal=force, highlight=False),
+        quiet=quiet,
+    )
+
+
+def guarded(command: Callable[[], int], err: Console) -> int:
+    """Run a command; every way to fail becomes its sentence, its next step and its exit code."""
+    adopt_orphans()
+    try:
+        with _sigterm_interrupts():
+            return command()
+    except ReproGateError as error:
+        say(error, err)
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        err.print("interrupted before anything was found", markup=False)
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        return int(ExitCode.INTERNAL)
+    except Exception:
+        err.print("internal error: this is a bug of repro-gate", style="bold red")
+        err.print(Text(traceback.format_exc()))
+        err.print(ReproGateError.default_next_step, markup=False)
+        return int(ExitCode.INTERNAL)
+    finally:
+        end_descendants()
+
+
+def say(error: ReproGateError, err: Console) -> None:
+    """The sentence, what came with it, and the next step."""
+    if error.details:
+        err.print(Text(error.details, style="dim"), soft_wrap=True)
+    err.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+    err.print(Text.assemble(("next:  ", "bold"), error.next_step), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """A request to end is an interrupt: what was found is written first."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def write_file(path: Path, write: Callable[[TextIO], None]) -> None:
+    """Write a report whole or not at all. Raises DiskFull."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_name(f".{path.name}.part")
+        try:
+            with half.open("w", encoding="utf-8") as stream:
+                write(stream)
+            half.replace(path)
+        finally:
+            half.unlink(missing_ok=True)
+    except OSError as broken:
+        if broken.errno == 28:
+            raise DiskFull(f"No space left to write {path}.") from broken
+        raise ReproGateError(
+            f"Cannot write {path}: {broken.strerror}.", next_step="Name a file in a directory that you may write to."
+        ) from broken
+
+
+def is_python_dash_m() -> bool:
+    """Whether this process was started as ``python -m pytest`` (then its directory is on sys.path)."""
+    return Path(sys.argv[0]).name == "__main__.py"

@@ -1,0 +1,140 @@
+"""Pack a capsule for each confirmed finding. What cannot be packed says why, and loses nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from repro_gate import __version__, capsule
+from repro_gate.capsule.entrypoint import REPRO_SH
+from repro_gate.change import Head
+from repro_gate.errors import CapsuleRefused, SecretFound
+from repro_gate.experiment import plugin_files
+from repro_gate.flake.diagnose import Count, Diagnosis, Setup
+from repro_gate.model import CapsuleRef, Conditions, Outcome
+from repro_gate.sandbox import Sandbox
+
+LEVEL = "D1"
+NOT_CONTROLLED = ("thread schedule", "memory addresses", "clocks outside of Python", "speed of the machine")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publisher:
+    """Writes capsules into a directory. ``key`` makes redaction tags, ``now`` is an RFC 3339 time."""
+
+    directory: Path
+    here: Path
+    head: Head
+    root: str
+    sandbox: Sandbox
+    seed: int
+    environ: Mapping[str, str]
+    redact: tuple[str, ...]
+    key: bytes
+    now: Callable[[], str]
+    distributions: tuple[str, ...]
+    interpreter: Mapping[str, str]
+
+    def publish(self, diagnosis: Diagnosis, arguments: tuple[str, ...], first_run: int) -> tuple[CapsuleRef | None, str]:
+        """The capsule of one diagnosis, or None and the reason. Raises DiskFull."""
+        setup, fails = diagnosis.failing, diagnosis.fails
+        if setup is None or fails is None or diagnosis.cause is None or not fails.bad:
+            return None, ""
+        expected = _expected(fails)
+        same = fails.fingerprints().get(expected.fingerprint, 0) if expected.fingerprint else fails.bad
+        determinism = _determinism(fails, same)
+        manifest = capsule.Manifest(
+            producer=capsule.Producer(name="repro-gate", version=__version__),
+            project=capsule.Project(
+                repository=self.head.repository, commit=self.head.commit, dirty=self.head.dirty, root=self.root
+            ),
+            tests=setup.tests,
+            victim=setup.tests[-1],
+            partners=setup.partners,
+            pytest_args=arguments,
+            conditions=setup.conditions,
+            expected=expected,
+            cause=diagnosis.cause,
+            determinism=determinism,
+            sandbox=capsule.Sandbox(name=self.sandbox.name, hermetic=self.sandbox.hermetic),
+            provenance=capsule.Provenance(seed=self.seed, run=first_run),
+        )
+        try:
+            path = self._pack(manifest, diagnosis, fails, setup)
+        except (SecretFound, CapsuleRefused) as refused:
+            return None, f"no capsule: {refused}"
+        return (
+            CapsuleRef(
+                path=self.shown(path),
+                id=path.stem.removeprefix("capsule-"),
+                pinned=determinism.pinned,
+                determinism=LEVEL,
+                replayed=same,
+                of=fails.of,
+            ),
+            "",
+        )
+
+    def shown(self, path: Path) -> str:
+        """The path as the user would type it where the scan ran."""
+        return os.path.relpath(path, self.here) if path.is_relative_to(self.here) else str(path)
+
+    def _pack(self, manifest: capsule.Manifest, diagnosis: Diagnosis, fails: Count, setup: Setup) -> Path:
+        redactor = capsule.Redactor(capsule.POLICY, self.key, capsule.secret_literals(self.environ, self.redact))
+        history = diagnosis.history
+        seen = next(run for run in fails.runs if run.outcome.bad)
+        passing = diagnosis.passes.results[0].experiment.conditions if diagnosis.passes else Conditions.baseline()
+        evidence = {
+            "failure": seen.failure.to_json() if seen.failure is not None else {},
+            "network": list(seen.evidence.network) if seen.evidence is not None else [],
+            "conditions-diff": {
+                axis: {"failing": setup.conditions.axis(axis), "passing": passing.axis(axis)}
+                for axis in setup.conditions.differences(passing)
+            },
+        }
+        parts = capsule.CapsuleParts(
+            manifest=manifest,
+            repro_sh=REPRO_SH,
+            plugin_files=plugin_files(),
+            environment=capsule.describe(self.environ, self.distributions, interpreter=self.interpreter),
+            runs=[capsule.run_record(number, result) for number, result in enumerate(history)],
+            logs=[record for number, result in enumerate(history) for record in capsule.log_records(number, result)],
+            evidence=evidence,
+        )
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return capsule.pack(parts, redactor, self.directory, self.now())
+
+
+def _expected(fails: Count) -> capsule.Expected:
+    """The failure seen most often."""
+    counts = fails.fingerprints()
+    best = max(counts, key=lambda fingerprint: counts[fingerprint]) if counts else ""
+    for run in fails.runs:
+        if run.outcome.bad and (not best or (run.failure is not None and run.failure.fingerprint == best)):
+            if run.failure is None:
+                return capsule.Expected(outcome=run.outcome)
+            return capsule.Expected(
+                outcome=run.outcome, fingerprint=best, message=run.failure.message, type=run.failure.type
+            )
+    return capsule.Expected(outcome=Outcome.FAILED)
+
+
+def _determinism(fails: Count, same: int) -> capsule.Determinism:
+    pinned = fails.always_bad and same == fails.of
+    why = ""
+    if not pinned:
+        why = f"under these conditions it failed {fails.bad} of {fails.of} times"
+        if fails.always_bad:
+            why += f", but only {same} times in the same way"
+        why += ": something decides that is not controlled"
+    return capsule.Determinism(
+        level=LEVEL,
+        not_controlled=NOT_CONTROLLED,
+        verified=capsule.Verified(k=same, of=fails.of),
+        pinned=pinned,
+        rate=None if pinned else round(fails.bad / fails.of, 4),
+        why=why,
+    )
+

@@ -1,0 +1,275 @@
+"""Replay an unpacked capsule with nothing but Python and pytest: what ``repro.sh`` runs.
+
+The same protocol as the gate's, in one file without dependencies: a fresh copy of the checkout,
+a fresh process that enlists, one RUN command, results on a private pipe. Belongs here: replaying.
+``repro-gate replay`` does the same inside a sandbox.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+from repro_gate_pytest import wire
+
+_SKIPPED = shutil.ignore_patterns(
+    "node_modules", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".repro-gate", ".hypothesis", "*-pytest-*.pyc"
+)
+_SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
+_DROPPED = re.compile(r"^(GITHUB_|ACTIONS_|RUNNER_|REPRO_GATE_|COV_CORE_|COVERAGE_|LC_|LANG$|LANGUAGE$|TZ$|PYTHONPATH$)")
+_COLLECT_SECONDS = 300.0
+_TEST_SECONDS = 300.0
+
+
+class NoReplay(Exception):
+    """It could not even be tried; the sentence says why."""
+
+
+def main(arguments: List[str]) -> int:
+    """0: the failure came back each time (or, unpinned, at least once); 1: it did not; 2: usage; 3: not tried."""
+    options = _options(arguments)
+    try:
+        with open(os.path.join(options.capsule, "manifest.json"), "rb") as file:
+            manifest = json.load(file)
+        if manifest.get("schema") != "repro-gate/capsule/v1":
+            raise NoReplay("this program replays repro-gate/capsule/v1, not %r" % (manifest.get("schema"),))
+        times = options.times or manifest["determinism"]["verified"]["of"] or 5
+        repo = _repository(options, manifest)
+        print("replaying %s" % manifest["victim"])
+        print("in a copy of %s, %d times" % (repo, times))
+        seen = 0
+        for number in range(1, times + 1):
+            outcome, failure, seconds = _attempt(manifest, repo, options.capsule)
+            expected = _expected(manifest, outcome, failure)
+            seen += expected
+            said = outcome if failure is None else "%s: %s" % (outcome, failure["message"].split("\n", 1)[0][:100])
+            print("  %d/%d %s  %s (%.1f s)" % (number, times, "same failure" if expected else "DIFFERENT", said, seconds))
+            sys.stdout.flush()
+    except NoReplay as why:
+        print("not replayed: %s" % why, file=sys.stderr)
+        return 3
+    print("%d of %d replays showed the same failure" % (seen, times))
+    pinned = manifest["determinism"]["pinned"]
+    return 0 if seen == times or (not pinned and seen) else 1
+
+
+def _options(arguments: List[str]) -> Any:
+    parser = argparse.ArgumentParser(prog="repro.sh", description="Replay this capsule's failure.")
+    parser.add_argument("capsule", help=argparse.SUPPRESS)
+    parser.add_argument("--repo", default=".", help="a checkout of the capsule's commit (default: this directory)")
+    parser.add_argument("--times", type=int, default=0, help="how often (default: as often as it was verified)")
+    return parser.parse_args(arguments)
+
+
+def _repository(options: Any, manifest: Dict[str, Any]) -> str:
+    repo = os.path.realpath(options.repo)
+    capsule = os.path.realpath(options.capsule)
+    if repo == capsule or repo.startswith(capsule + os.sep):
+        raise NoReplay("name a checkout of the project: ./repro.sh --repo DIR")
+    if not os.path.isdir(os.path.join(repo, manifest["project"]["root"])):
+        raise NoReplay("%s is not a checkout of the project: it has no %r" % (repo, manifest["project"]["root"]))
+    return repo
+
+
+def _expected(manifest: Dict[str, Any], outcome: str, failure: Optional[Dict[str, Any]]) -> bool:
+    expected = manifest["expected"]
+    if outcome != expected["outcome"]:
+        return False
+    return not expected["fingerprint"] or (failure is not None and failure["fingerprint"] == expected["fingerprint"])
+
+
+def _attempt(manifest: Dict[str, Any], repo: str, capsule: str) -> Tuple[str, Optional[Dict[str, Any]], float]:
+    """One replay in fresh processes and directories: the victim's outcome and failure."""
+    base = tempfile.mkdtemp(prefix="rg-")
+    began = time.monotonic()
+    processes: List[_TestProcess] = []
+    try:
+        place = _Place(base, repo, manifest)
+        for _ in range(manifest["conditions"]["leftovers"]):
+            before = _TestProcess(place, capsule, 0)
+            processes.append(before)
+            before.wait_ready()
+            before.run(manifest["tests"])
+            before.finish(manifest["victim"])
+        lanes = [manifest["tests"]] + list(manifest["partners"])
+        current = [_TestProcess(place, capsule, number) for number in range(len(lanes))]
+        processes += current
+        for process in current:
+            process.wait_ready()
+        for process, tests in zip(current, lanes):
+            process.run(tests)
+        outcome, failure = current[0].finish(manifest["victim"])
+        return outcome, failure, time.monotonic() - began
+    finally:
+        for process in processes:
+            process.end()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+class _Place:
+    """Fresh directories under the capsule's conditions."""
+
+    def __init__(self, base: str, repo: str, manifest: Dict[str, Any]) -> None:
+        self.base = base
+        self.repo = repo
+        self.root: str = manifest["project"]["root"]
+        self.arguments: List[str] = manifest["pytest_args"]
+        self.conditions: Dict[str, Any] = dict(wire.NEUTRAL, **manifest["conditions"])
+        self.tree = os.path.join(base, wire.start_directory(self.conditions))
+        self.home = os.path.join(base, str(wire.ENVIRONMENTS[self.conditions["environment"]].get("home", "home")))
+        self.tmp = os.path.join(base, "tmp")
+        for directory in (self.home, self.tmp):
+            os.makedirs(directory)
+        shutil.copytree(repo, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
+
+
+def _ignore(directory: str, names: List[str]) -> "set[str]":
+    skipped = set(_SKIPPED(directory, names))
+    for name in names:
+        path = os.path.join(directory, name)
+        if os.path.exists(os.path.join(path, "pyvenv.cfg")) or not (os.path.isfile(path) or os.path.isdir(path)):
+            if not os.path.islink(path):
+                skipped.add(name)
+    return skipped
+
+
+def _copy(source: str, target: str) -> str:
+    try:
+        return str(shutil.copy2(source, target, follow_symlinks=False))
+    except PermissionError:  # what we may not read, tests that run as us could not read either
+        return target
+
+
+class _TestProcess:
+    """One enlisted pytest process."""
+
+    def __init__(self, place: _Place, capsule: str, number: int) -> None:
+        self._place = place
+        self._wire = tempfile.mkdtemp(prefix="wire-", dir=place.base)
+        self._pipes: Dict[str, int] = {}
+        self._buffers: Dict[str, bytes] = {}
+        for name in ("commands", "events", "results"):
+            path = os.path.join(self._wire, name)
+            os.mkfifo(path, 0o600)
+            self._pipes[name] = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+            self._buffers[name] = b""
+        self._tests: List[str] = []
+        self._log = open(os.path.join(self._wire, "output"), "w+b")
+        self._process = self._start(os.path.join(capsule, "plugin"))
+
+    def _start(self, plugin: str) -> "subprocess.Popen[bytes]":
+        place = self._place
+        begin = {
+            "tree": place.tree,
+            "original": place.repo,
+            "conditions": place.conditions,
+            "fork": False,
+            "cwd_on_path": True,
+            "watch": [place.tree, place.home, place.tmp],
+        }
+        with open(os.path.join(self._wire, "start.json"), "w") as file:
+            json.dump(begin, file)
+        base = {k: v for k, v in os.environ.items() if not _DROPPED.match(k) and not _SECRET.search(k)}
+        env = wire.start_environment(place.conditions, base, place.home, place.tmp)
+        program = "import sys; sys.path.append(%r); from repro_gate_pytest import enlist; enlist.main()" % plugin
+        argv = [sys.executable, "-c", program, self._wire, "-p", "repro_gate_pytest.plugin", *place.arguments]
+        return subprocess.Popen(
+            argv,
+            env=env,
+            cwd=os.path.join(place.tree, place.root),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=lambda: os.umask(wire.start_umask(place.conditions)) and None,
+        )
+
+    def _frames(self, name: str, seconds: float) -> List[Dict[str, Any]]:
+        fd = self._pipes[name]
+        select.select([fd], [], [], seconds)
+        data = self._buffers[name]
+        while True:
+            try:
+                chunk = os.read(fd, 1 << 16)
+            except BlockingIOError:
+                break
+            if not chunk:
+                break
+            data += chunk
+        lines, self._buffers[name] = wire.split_lines(data)
+        return [wire.decode(line) for line in lines]
+
+    def wait_ready(self) -> None:
+        """Until it has collected. Raises NoReplay with its last words."""
+        deadline = time.monotonic() + _COLLECT_SECONDS
+        while True:
+            gone = self._process.poll() is not None
+            for frame in self._frames("events", 0.1):
+                if frame["ev"] == wire.COLLECTED:
+                    self._tests.extend(test[0] for test in frame["tests"])
+                elif frame["ev"] == wire.READY:
+                    return
+            if gone or time.monotonic() > deadline:
+                raise NoReplay("pytest did not collect the tests:\n%s" % self._words())
+
+    def run(self, tests: List[str]) -> None:
+        """Send the one command. Raises NoReplay for a test that is not there."""
+        missing = [test for test in tests if test not in self._tests]
+        if missing:
+            raise NoReplay("this checkout has no test %s" % missing[0])
+        frame = {
+            "do": wire.RUN,
+            "run": 1,
+            "conditions": self._place.conditions,
+            "order": [self._tests.index(test) for test in tests],
+            "channel": os.path.join(self._wire, "results"),
+        }
+        os.set_blocking(self._pipes["commands"], True)
+        os.write(self._pipes["commands"], wire.encode(frame))
+
+    def finish(self, victim: str) -> Tuple[str, Optional[Dict[str, Any]]]:
+        """Wait for the victim's result; a process that ends before it has crashed."""
+        index = self._tests.index(victim)
+        current, since = None, time.monotonic()
+        while True:
+            gone = self._process.poll() is not None
+            for frame in self._frames("results", 0.1):
+                if frame["ev"] == wire.BEGIN:
+                    current, since = frame["t"], time.monotonic()
+                elif frame["ev"] == wire.RESULT and frame["t"] == index:
+                    return frame["o"], frame.get("f")
+            if gone:
+                status = self._process.returncode
+                return ("crashed" if current == index else "not_run"), _ended("crashed", status)
+            if time.monotonic() - since > _TEST_SECONDS:
+                return ("timeout" if current == index else "not_run"), _ended("timeout", "timeout")
+
+    def end(self) -> None:
+        """End its whole group and remove nothing but what is ours."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+        self._process.wait()
+        self._log.close()
+        for fd in self._pipes.values():
+            os.close(fd)
+        self._pipes = {}
+
+    def _words(self) -> str:
+        self._log.seek(0)
+        return self._log.read().decode("utf-8", "replace")[-4000:]
+
+
+def _ended(outcome: str, how: object) -> Dict[str, Any]:
+    return {"fingerprint": "%s:%s" % (outcome, how), "message": "the process ended (%s)" % how}

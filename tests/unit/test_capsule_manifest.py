@@ -1,0 +1,334 @@
+"""manifest.json: canonical when written, strict when read, and as docs/capsule.schema.json says."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repro_gate.capsule.literals import VOCABULARY, worth_hiding
+from repro_gate.capsule.manifest import (
+    LEVELS,
+    SCHEMA,
+    Determinism,
+    Expected,
+    Manifest,
+    Producer,
+    Project,
+    Provenance,
+    Redaction,
+    Sandbox,
+    Verified,
+    canonical,
+    parse,
+)
+from repro_gate.errors import CapsuleRefused
+from repro_gate.model import AXES, Cause, Conditions, Intervention, Outcome
+
+DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "capsule.schema.json").read_text(encoding="utf-8"))
+PUBLISHED = jsonschema.Draft202012Validator(DOCUMENT)
+
+VICTIM = "tests/test_shop.py::test_total"
+EXAMPLE = Manifest(
+    created_at="2026-02-28T23:59:59Z",
+    producer=Producer(name="repro-gate", version="0.1.0"),
+    project=Project(repository="https://example.org/shop.git", commit="0123456789abcdef", dirty=False, root="backend"),
+    tests=("tests/test_shop.py::test_state", VICTIM),
+    victim=VICTIM,
+    partners=(("tests/test_shop.py::test_other",), ()),
+    pytest_args=("-p", "no:cacheprovider"),
+    conditions=Conditions(hash_seed=3, order="list"),
+    expected=Expected(outcome=Outcome.FAILED, fingerprint="ab12", message="1 != 2", type="AssertionError"),
+    cause=Cause(
+        axis="order",
+        detail="fails after test_state",
+        role="victim",
+        others=("tests/test_shop.py::test_state",),
+        table=(Intervention(what="alone", conditions=Conditions(), tests=(VICTIM,), failed=0, of=5),),
+    ),
+    determinism=Determinism(
+        level="D1", not_controlled=("thread schedule",), verified=Verified(k=5, of=5), pinned=True, rate=0.5
+    ),
+    sandbox=Sandbox(name="bubblewrap", hermetic=True),
+    redaction=Redaction(policy="repro-gate/redact/v1", counts={"jwt": 2}),
+    provenance=Provenance(seed=7, run=12),
+)
+
+
+def seal(value: dict[str, Any]) -> bytes:
+    """As JSON whose id is that of its content, so that an id is never why it is refused."""
+    body = {key: item for key, item in value.items() if key not in ("id", "signature")}
+    raw = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps({**value, "id": hashlib.sha256(raw.encode("utf-8")).hexdigest()[:16]}).encode("utf-8")
+
+
+def refusal(data: bytes) -> str:
+    with pytest.raises(CapsuleRefused) as refused:
+        parse(data)
+    assert str(refused.value).isprintable()
+    return str(refused.value)
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def test_a_manifest_comes_back_as_it_was() -> None:
+    assert parse(EXAMPLE.to_bytes()) == EXAMPLE
+    signed = dataclasses.replace(EXAMPLE, signature="someone's")
+    assert parse(signed.to_bytes()) == signed
+
+
+def test_the_canonical_form_is_sorted_tight_and_utf_8() -> None:
+    assert canonical({"b": [1, 2.5, None], "a": "\u00e9\u2028"}) == '{"a":"\u00e9\u2028","b":[1,2.5,null]}'.encode()
+    for bad in (float("nan"), float("inf"), "\ud800"):
+        with pytest.raises(ValueError, match=r"JSON|utf-8"):
+            canonical(bad)
+
+
+def test_the_id_is_the_hash_of_everything_but_itself_and_the_signature() -> None:
+    body = {key: item for key, item in EXAMPLE.to_json().items() if key != "id"}
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    assert EXAMPLE.capsule_id() == EXAMPLE.id == digest[:16]
+    assert dataclasses.replace(EXAMPLE, signature="x").id == EXAMPLE.id
+    assert dataclasses.replace(EXAMPLE, created_at="2026-03-01T00:00:00Z").id != EXAMPLE.id
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def test_a_changed_manifest_is_refused_by_its_id() -> None:
+    changed = EXAMPLE.to_bytes().replace(b'"seed":7', b'"seed":8')
+    assert "it was changed" in refusal(changed)
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    assert "'victim' is there twice" in refusal(b'{"victim": 1, "victim": 2}')
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"\xff", b"[]", b"null", b'"x"', b'{"a": NaN}', b'{"a": -Infinity}', b"[" * 100_000, b"9" * 10_000],
+)
+def test_what_is_not_strict_json_is_refused(data: bytes) -> None:
+    assert "manifest.json" in refusal(data)
+
+
+@pytest.mark.parametrize("version", ["v2", "v17"])
+def test_a_later_format_says_which_version_reads_it_not(version: str) -> None:
+    data = EXAMPLE.to_bytes().replace(b"capsule/v1", f"capsule/{version}".encode())
+    assert f"format {version}; this version of repro-gate reads v1" in refusal(data)
+
+
+@pytest.mark.parametrize("schema", ["", "repro-gate/capsule/v1.5", "repro-gate/report/v1", "x\u001b[2J"])
+def test_an_unknown_schema_is_refused(schema: str) -> None:
+    assert "unknown schema" in refusal(seal({**EXAMPLE.to_json(), "schema": schema}))
+
+
+def test_a_number_that_json_has_and_no_float_can_hold_is_refused() -> None:
+    assert "rate" in refusal(seal(EXAMPLE.to_json()).replace(b'"rate": 0.5', b'"rate": 1e999'))
+
+
+Change = Callable[[dict[str, Any]], object]
+# A change, what the refusal names, and whether a schema can say it too.
+BROKEN: list[tuple[Change, str, bool]] = [
+    (lambda m: m.update(extra=1), "unknown key extra", True),
+    (lambda m: m["project"].update(extra=1), "unknown key project.extra", True),
+    (lambda m: m["cause"]["interventions"][0].update(extra=1), "unknown key cause.interventions[0].extra", True),
+    (lambda m: m["conditions"].update(moon="full"), "moon", True),
+    (lambda m: m["conditions"].pop("clock"), "conditions.clock is missing", True),
+    (lambda m: m["conditions"].update(clock=5), "conditions: condition 'clock' must be str", True),
+    (lambda m: m["conditions"].update({"hash-seed": True}), "hash-seed", True),
+    (lambda m: m.pop("victim"), "victim is missing", True),
+    (lambda m: m["determinism"]["verified"].pop("of"), "determinism.verified.of is missing", True),
+    (lambda m: m["determinism"].update(level="D5"), "determinism.level is 'D5', not one of D0", True),
+    (lambda m: m["determinism"].update(pinned=1), "determinism.pinned must be true or false", True),
+    (lambda m: m["determinism"].update(rate=True), "determinism.rate must be a number or null", True),
+    (lambda m: m["determinism"].update(rate=1.01), "determinism.rate must be from 0 to 1", True),
+    (lambda m: m["determinism"].update(rate="half"), "determinism.rate", True),
+    (lambda m: m["determinism"]["verified"].update(k=6), "0 <= k <= of", False),
+    (lambda m: m["determinism"]["verified"].update(k=-1), "0 <= k <= of", True),
+    (lambda m: m["cause"].update(axis=3), "cause.axis must be a text or null", True),
+    (lambda m: m["cause"].update(role="bystander"), "cause.role", True),
+    (lambda m: m["cause"]["interventions"][0].update(failed=6), "failed <= of", False),
+    (lambda m: m["cause"].update(interventions=[1]), "cause.interventions[0] must be an object", True),
+    (lambda m: m["expected"].update(outcome="exploded"), "expected.outcome", True),
+    (lambda m: m["expected"].update(message=None), "expected.message must be a text", True),
+    (lambda m: m["project"].update(dirty="no"), "project.dirty", True),
+    (lambda m: m["project"].update(commit="HEAD"), "project.commit must be hexadecimal", True),
+    (lambda m: m["project"].update(commit="--upload-pack=x"), "project.commit", True),
+    (lambda m: m["project"].update(root="../other"), "project.root must be a relative path", True),
+    (lambda m: m["project"].update(root="a/../../b"), "project.root", True),
+    (lambda m: m["project"].update(root="/etc"), "project.root", True),
+    (lambda m: m["project"].update(root="C:\\x"), "project.root", True),
+    (lambda m: m["provenance"].update(seed=7.5), "provenance.seed must be a whole number", True),
+    (lambda m: m["redaction"]["counts"].update(jwt=-1), "redaction.counts.jwt", True),
+    (lambda m: m["redaction"]["counts"].update(jwt="2"), "redaction.counts.jwt", True),
+    (lambda m: m.update(created_at="yesterday"), "created_at must be a date", True),
+    (lambda m: m.update(created_at="2026-02-28T23:59:59"), "created_at", True),
+    (lambda m: m.update(tests="all"), "tests must be a list", True),
+    (lambda m: m.update(tests=[]), "tests must hold the victim", True),
+    (lambda m: m.update(tests=[1, VICTIM]), "tests must be a list of texts", True),
+    (lambda m: m.update(tests=["--collect-only", VICTIM]), "a test's id must not be empty or start with '-'", True),
+    (lambda m: m.update(tests=["", VICTIM]), "a test's id", True),
+    (lambda m: m.update(victim="tests/test_other.py::test"), "tests must hold the victim", False),
+    (lambda m: m.update(partners=["a"]), "partners must be a list of lists", True),
+    (lambda m: m.update(partners=[["-x"]]), "a test's id", True),
+    (lambda m: m.update(pytest_args=[1]), "pytest_args must be a list of texts", True),
+    (lambda m: m.update(signature=1), "signature must be a text", True),
+    (lambda m: m.update(sandbox=[]), "sandbox must be an object", True),
+    (lambda m: m.update(schema=1), "schema must be a text", True),
+]
+
+
+def test_the_unbroken_example_is_accepted_by_both() -> None:
+    sealed = seal(EXAMPLE.to_json())
+    assert parse(sealed) == EXAMPLE
+    PUBLISHED.validate(json.loads(sealed))
+
+
+@pytest.mark.parametrize(("change", "named", "in_schema"), BROKEN)
+def test_a_broken_manifest_is_refused_by_name(change: Change, named: str, in_schema: bool) -> None:
+    value = copy.deepcopy(EXAMPLE.to_json())
+    change(value)
+    assert named in refusal(seal(value))
+    assert PUBLISHED.is_valid(json.loads(seal(value))) is not in_schema
+
+
+# --- the published schema --------------------------------------------------------------------
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+TEST = st.from_regex(r"[a-z]{1,5}\.py::test_[a-z0-9]{1,5}(\[[^\x00]{0,5}\])?", fullmatch=True).filter(
+    lambda text: text.isprintable()
+)
+COUNT = st.integers(min_value=0, max_value=2**70)
+CONDITIONS = st.builds(
+    Conditions,
+    hash_seed=st.integers(),
+    order=TEXT,
+    clock=TEXT,
+    parallel=st.integers(),
+    environment=TEXT,
+    network=TEXT,
+)
+
+
+@st.composite
+def intervention(draw: st.DrawFn) -> Intervention:
+    of = draw(COUNT)
+    return Intervention(
+        what=draw(TEXT),
+        conditions=draw(CONDITIONS),
+        tests=tuple(draw(st.lists(TEST, max_size=2))),
+        failed=draw(st.integers(0, of)),
+        of=of,
+    )
+
+
+@st.composite
+def manifest(draw: st.DrawFn) -> Manifest:
+    tests = draw(st.lists(TEST, min_size=1, max_size=4))
+    of = draw(COUNT)
+    return Manifest(
+        created_at=draw(st.datetimes()).isoformat() + draw(st.sampled_from(["Z", "+05:30", "-11:00"])),
+        producer=Producer(name=draw(TEXT), version=draw(TEXT)),
+        project=Project(
+            repository=draw(TEXT),
+            commit=draw(st.sampled_from(["", "0" * 7, "f" * 40, "a" * 64])),
+            dirty=draw(st.booleans()),
+            root=draw(st.sampled_from(["", "a", "a/b..c", "..a", "a b"])),
+        ),
+        tests=tuple(tests),
+        victim=draw(st.sampled_from(tests)),
+        partners=tuple(map(tuple, draw(st.lists(st.lists(TEST, max_size=2), max_size=2)))),
+        pytest_args=tuple(draw(st.lists(TEXT, max_size=3))),
+        conditions=draw(CONDITIONS),
+        expected=draw(st.builds(Expected, outcome=st.sampled_from(Outcome), fingerprint=TEXT, message=TEXT, type=TEXT)),
+        cause=Cause(
+            axis=draw(st.none() | st.sampled_from(AXES)),
+            detail=draw(TEXT),
+            role=draw(st.sampled_from(["", "victim", "brittle"])),
+            others=tuple(draw(st.lists(TEST, max_size=2))),
+            table=tuple(draw(st.lists(intervention(), max_size=2))),
+        ),
+        determinism=Determinism(
+            level=draw(st.sampled_from(LEVELS)),
+            not_controlled=tuple(draw(st.lists(TEXT, max_size=2))),
+            verified=Verified(k=draw(st.integers(0, of)), of=of),
+            pinned=draw(st.booleans()),
+            rate=draw(st.none() | st.floats(0, 1)),
+            why=draw(TEXT),
+        ),
+        sandbox=Sandbox(name=draw(TEXT), hermetic=draw(st.booleans())),
+        redaction=Redaction(policy=draw(TEXT), counts=draw(st.dictionaries(TEXT, COUNT, max_size=2))),
+        provenance=Provenance(seed=draw(st.integers()), run=draw(st.integers())),
+        signature=draw(TEXT),
+    )
+
+
+@settings(deadline=None)
+@given(manifest())
+def test_every_manifest_comes_back_and_is_as_the_schema_says(made: Manifest) -> None:
+    assert parse(made.to_bytes()) == made
+    PUBLISHED.validate(json.loads(made.to_bytes()))
+
+
+def objects(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The paths of all objects in a JSON value."""
+    found = [path] if isinstance(value, dict) else []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        found += objects(item, (*path, key))
+    return found
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(["drop", "add", "retype"]))
+def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject, kind: str) -> None:
+    value = copy.deepcopy(EXAMPLE.to_json())
+    path = data.draw(st.sampled_from([p for p in objects(value) if p != ("redaction", "counts")]))
+    target: Any = value
+    for step in path:
+        target = target[step]
+    key = data.draw(st.sampled_from(sorted(set(target) - {"id"})))
+    if kind == "drop":
+        del target[key]
+    elif kind == "add":
+        target[data.draw(TEXT.filter(lambda text: text not in target and text not in ("id", "signature")))] = 1
+    else:
+        other = [[1.5], {"x": 1.5}, 1.5, "\u2603", None, True]
+        same = (
+            (int, float, type(None)) if key == "rate" else (str, type(None)) if key == "axis" else (type(target[key]),)
+        )
+        target[key] = data.draw(st.sampled_from([item for item in other if type(item) not in same]))
+    sealed = seal(value)
+    refusal(sealed)
+    assert not PUBLISHED.is_valid(json.loads(sealed))
+
+
+def test_the_schema_knows_the_same_words_as_the_code() -> None:
+    assert DOCUMENT["properties"]["schema"]["const"] == DOCUMENT["$id"] == SCHEMA
+    assert set(DOCUMENT["required"]) | {"signature"} == set(DOCUMENT["properties"])
+    assert set(DOCUMENT["required"]) == set(EXAMPLE.to_json())
+    assert DOCUMENT["$defs"]["conditions"]["required"] == list(Conditions().to_json())
+    assert DOCUMENT["properties"]["determinism"]["properties"]["level"]["enum"] == list(LEVELS)
+    assert DOCUMENT["properties"]["expected"]["properties"]["outcome"]["enum"] == [str(o) for o in Outcome]
+
+
+def test_no_word_of_the_format_can_be_a_literal_to_redact() -> None:
+    keys = {str(step) for path in objects(EXAMPLE.to_json()) for step in path} | set(EXAMPLE.to_json())
+    for path in objects(EXAMPLE.to_json()):
+        target: Any = EXAMPLE.to_json()
+        for step in path:
+            target = target[step]
+        keys |= set(target)
+    assert not [key for key in keys | set(AXES) | {str(o) for o in Outcome} if worth_hiding(key)]
+    assert VOCABULARY
