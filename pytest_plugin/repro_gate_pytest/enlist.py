@@ -14,7 +14,7 @@ import runpy
 import sys
 from typing import Any
 
-from repro_gate_pytest import axes, evidence, wire
+from repro_gate_pytest import axes, children, evidence, wire
 from repro_gate_pytest.channel import Channel
 
 
@@ -24,6 +24,8 @@ class Enlistment:
     def __init__(self, directory: str) -> None:
         with open(os.path.join(directory, "start.json"), "rb") as file:
             self.start: dict[str, Any] = json.load(file)
+        if self.start.get("guard"):
+            children.guard()
         self.commands = os.path.join(directory, "commands")
         self.events = Channel(os.path.join(directory, "events"))
         self.conditions = dict(wire.NEUTRAL, **self.start["conditions"])

@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import threading
 import warnings
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from repro_gate_pytest import axes, wire
+from repro_gate_pytest import axes, children, wire
 from repro_gate_pytest.channel import Channel
 from repro_gate_pytest.runner import Runner, conditions_of
 
 # Kept: a conftest may patch any of these (gevent patches most).
-_fork, _waitpid, _killpg, _kill, _exit, _read = os.fork, os.waitpid, os.killpg, os.kill, os._exit, os.read
+_fork, _waitpid, _exit, _read = os.fork, os.waitpid, os._exit, os.read
 _poll = select.poll
 _open = open
 _pidfd_open = getattr(os, "pidfd_open", None)
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _TICK = 0.05
 
 
@@ -55,8 +52,8 @@ class ForkServer:
 
     def serve(self) -> None:
         """The loop. Returns after QUIT, with no child left."""
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        children.adopt_orphans()
+        children.die_with_parent()
         self._poll.register(self._commands, select.POLLIN)
         buffer = b""
         while True:
@@ -77,12 +74,12 @@ class ForkServer:
             for pid, child in self._children.items():
                 if child["run"] == command["run"]:
                     child["why"] = command.get("why", "killed")
-                    _kill_group(pid)
+                    children.kill_group(pid)
         elif command["do"] == wire.QUIT:
             for pid in list(self._children):
-                _kill_group(pid)
-                _reap_one(pid)
-            _kill_descendants(set())
+                children.kill_group(pid)
+                children.reap(pid)
+            children.end_children()
             return False
         return True
 
@@ -113,7 +110,7 @@ class ForkServer:
         status = 1
         try:
             os.setsid()
-            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            children.die_with_parent()
             os.close(self._commands)
             os.close(self._keep)
             self._events.close()
@@ -147,62 +144,16 @@ class ForkServer:
             if child["ended"] != -1:
                 self._poll.unregister(child["ended"])
                 os.close(child["ended"])
-            _kill_group(pid)
+            children.kill_rest_of_group(pid)
             if not self._children:
-                _kill_descendants(set())
+                children.end_children()
             self._events.send(wire.EXITED, run=child["run"], status=status, why=child["why"])
 
     def _watch_memory(self) -> None:
         for pid, child in self._children.items():
-            if child["memory"] and not child["why"] and _resident(pid) > child["memory"]:
+            if child["memory"] and not child["why"] and children.resident(pid) > child["memory"]:
                 child["why"] = "memory"
-                _kill_group(pid)
-
-
-def _kill_group(pid: int) -> None:
-    try:
-        _killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        try:
-            _kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-
-
-def _reap_one(pid: int) -> None:
-    try:
-        _waitpid(pid, 0)
-    except ChildProcessError:
-        pass
-
-
-def _kill_descendants(spare: set[int]) -> None:
-    """End what a test left running: as subreaper we are the parent of every orphan it made."""
-    for _ in range(20):
-        orphans = [pid for pid in _children_of(os.getpid()) if pid not in spare]
-        if not orphans:
-            return
-        for pid in orphans:
-            _kill_group(pid)
-            _reap_one(pid)
-
-
-def _children_of(pid: int) -> list[int]:
-    try:
-        with _open("/proc/%d/task/%d/children" % (pid, pid), "rb") as file:
-            return [int(word) for word in file.read().split()]
-    except OSError:
-        return []
-
-
-def _resident(pid: int) -> int:
-    """Bytes of memory a process holds by itself (shared pages of the server do not count)."""
-    try:
-        with _open("/proc/%d/statm" % pid, "rb") as file:
-            words = file.read().split()
-        return (int(words[1]) - int(words[2])) * 4096
-    except (OSError, IndexError, ValueError):
-        return 0
+                children.kill_group(pid)
 
 
 def _volunteer_for_oom() -> None:
@@ -211,13 +162,4 @@ def _volunteer_for_oom() -> None:
         with _open("/proc/self/oom_score_adj", "w") as file:
             file.write("900")
     except OSError:
-        pass
-
-
-def _prctl(option: int, value: int) -> None:
-    try:
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):  # not Linux
         pass

@@ -133,7 +133,7 @@ class _Place:
         shutil.copytree(repo, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
 
 
-def _ignore(directory: str, names: List[str]) -> "set[str]":
+def _ignore(directory: str, names: List[str]) -> set[str]:
     skipped = set(_SKIPPED(directory, names))
     for name in names:
         path = os.path.join(directory, name)
@@ -167,7 +167,7 @@ class _TestProcess:
         self._log = open(os.path.join(self._wire, "output"), "w+b")
         self._process = self._start(os.path.join(capsule, "plugin"))
 
-    def _start(self, plugin: str) -> "subprocess.Popen[bytes]":
+    def _start(self, plugin: str) -> subprocess.Popen[bytes]:
         place = self._place
         begin = {
             "tree": place.tree,

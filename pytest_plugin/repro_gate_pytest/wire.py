@@ -148,9 +148,12 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
 }
 
 
+_to_json = json.JSONEncoder(separators=(",", ":"), default=repr).encode  # kept: a test may patch json
+
+
 def encode(frame: Mapping[str, Any]) -> bytes:
     """One frame as one line of ASCII JSON; lone surrogates survive as escapes."""
-    return (json.dumps(frame, separators=(",", ":"), default=repr) + "\n").encode("ascii")
+    return (_to_json(frame) + "\n").encode("ascii")
 
 
 def decode(line: bytes) -> dict[str, Any]:

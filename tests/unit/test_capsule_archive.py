@@ -375,6 +375,9 @@ def test_junk_before_between_and_after_is_refused(tmp_path: Path) -> None:
     assert "bytes after its end" in refused(tmp_path, whole + b"junk")
     assert "bytes after its end" in refused(tmp_path, hand_made(Entry(name=b"a"), comment=b"hello"))
     assert "bytes before its start" in refused(tmp_path, whole + whole)
+    assert "truncated" in refused(tmp_path, whole[:-2] + b"\x05\x00")
+    last = hand_made(Entry(name=b"a", packed=b"\x03\x00junk", packed_size=2, data=b""))
+    assert "belong to no member" in refused(tmp_path, last)
     between = hand_made(Entry(name=b"a", packed=b"\x03\x00junk", packed_size=2, data=b""), Entry(name=b"b"))
     assert "belong to no member" in refused(tmp_path, between)
 

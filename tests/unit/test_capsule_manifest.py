@@ -120,6 +120,7 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
 )
 def test_what_is_not_strict_json_is_refused(data: bytes) -> None:
     assert "manifest.json" in refusal(data)
+    assert b"N" not in data or "NaN is not JSON" in refusal(data)
 
 
 @pytest.mark.parametrize("version", ["v2", "v17"])
@@ -137,12 +138,17 @@ def test_a_number_that_json_has_and_no_float_can_hold_is_refused() -> None:
     assert "rate" in refusal(seal(EXAMPLE.to_json()).replace(b'"rate": 0.5', b'"rate": 1e999'))
 
 
+def test_a_text_that_is_no_unicode_is_refused() -> None:
+    assert "not valid Unicode" in refusal(EXAMPLE.to_bytes().replace(b"1 != 2", b"\\ud800"))
+
+
 Change = Callable[[dict[str, Any]], object]
 # A change, what the refusal names, and whether a schema can say it too.
 BROKEN: list[tuple[Change, str, bool]] = [
     (lambda m: m.update(extra=1), "unknown key extra", True),
     (lambda m: m["project"].update(extra=1), "unknown key project.extra", True),
     (lambda m: m["cause"]["interventions"][0].update(extra=1), "unknown key cause.interventions[0].extra", True),
+    (lambda m: m["determinism"]["verified"].update(extra=1), "unknown key determinism.verified.extra", True),
     (lambda m: m["conditions"].update(moon="full"), "moon", True),
     (lambda m: m["conditions"].pop("clock"), "conditions.clock is missing", True),
     (lambda m: m["conditions"].update(clock=5), "conditions: condition 'clock' must be str", True),

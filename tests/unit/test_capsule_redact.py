@@ -197,6 +197,10 @@ SURVIVORS = [
     "password = self.config.password",
     "login(user=user, password=password)",
     "connect(password=db_password)",
+    "connect(password=build2(user), secret=values2[user])",
+    "password = fixture",
+    "password field2 of the form",
+    "secret: nothing to see here",
     "secret = secrets[0]",
     "secrets.token_hex(16)",
     "token = tokens[0]",
@@ -485,6 +489,13 @@ def test_a_secret_that_only_its_neighbour_gives_away_is_replaced_in_a_file() -> 
     assert json.loads(text)["headers"][0] == "Authorization"
 
 
+def test_a_secret_that_stands_out_of_any_string_is_left_to_the_final_scan() -> None:
+    tool = redactor({"PIN_TOKEN": "86420975"})
+    text = tool.redact_to_json({"n": 86420975})
+    assert json.loads(text) == {"n": 86420975}
+    assert tool.scan({"a.json": text.encode()}) == [Finding(member="a.json", kind="variable")]
+
+
 # --- the final scan ----------------------------------------------------------------------------
 
 
@@ -534,6 +545,7 @@ def test_a_packed_member_that_is_a_bomb_or_damaged_is_refused() -> None:
 
 HOSTILE = [
     "e" + "yJ",
+    "_e" + "yJ",
     "_e" + "yJ.",
     "e" + "yJaaaaaaaaa.",
     "pwd=",

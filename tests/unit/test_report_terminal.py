@@ -120,6 +120,7 @@ def test_the_exit_code_follows_from_what_was_found(
 def test_the_summary_line_counts_what_there_is_and_only_that() -> None:
     report = scan(*stable(7), flaky(), verdict(Verdict.NOT_JUDGED), incomplete="budget")
     assert summary_line(report) == "1 flaky, 1 not-judged, 7 stable of 9 tests in 20 runs, 12.3 s (ended early)."
+    assert summary_line(scan(*stable())) == "1 stable of 1 test in 20 runs, 12.3 s."
     assert summary_line(scan()) == "No tests to judge."
 
 
@@ -321,6 +322,13 @@ def test_a_clipped_text_keeps_head_and_tail_and_says_how_much_is_missing(text: s
         assert text.startswith(head)
         assert text.endswith(rest)
         assert len(head) + len(rest) == limit
+
+
+def test_of_a_long_message_the_first_line_is_shown_and_cut() -> None:
+    assert words.first_line("\n  \r\n one \rtwo") == "one"
+    assert words.first_line(" \n ") == ""
+    assert words.first_line("x" * 200) == "x" * 200
+    assert words.first_line("x" * 201) == "x" * 199 + "…"
 
 
 @pytest.mark.parametrize(

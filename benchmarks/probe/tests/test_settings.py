@@ -30,11 +30,12 @@ def test_move_to_spool(tmp_path):
     assert list(Path(".").iterdir()) == []
 
 
-class TestSession:
-    @pytest.fixture(scope="class")
-    def events(self):
-        return []
+@pytest.fixture(scope="class")
+def events():
+    return []
 
+
+class TestSession:
     def test_login(self, events):
         settings.session.login("ada")
         events.append("login")

@@ -13,7 +13,7 @@ def test_two_visitors():
     first = threading.Thread(target=tally.add)
     second = threading.Thread(target=tally.add)
     first.start()
-    time.sleep(0.001)
+    time.sleep(0.006)
     second.start()
     first.join()
     second.join()

@@ -32,6 +32,7 @@ class Activity:
         self.controls_held = True
         self.ended_cleanly = False
         self._results_here = 0
+        self._position_at_begin = 0
         self.ending = Ending.DONE
 
     @property
@@ -39,11 +40,16 @@ class Activity:
         """Indices that have not been run yet, in order."""
         return self._left[self._position :]
 
+    def _next(self) -> int | None:
+        """The index that is due, or None after the last."""
+        return self._left[self._position] if self._position < len(self._left) else None
+
     def begin_process(self, now: float) -> None:
         """A process takes up the remaining tests."""
         self.current = None
         self.ended_cleanly = False
         self._results_here = 0
+        self._position_at_begin = self._position
         self._controls = {}
         self.current_since = self.last_frame = now
 
@@ -72,7 +78,7 @@ class Activity:
             self._controls[index] = held
             self.controls_held = self.controls_held and held
             return
-        if not self.remaining or self.remaining[0] != index:
+        if self._next() != index:
             self.notes.append(f"a result out of turn: {self._tests[index]}")
             return
         self._add(
@@ -103,11 +109,16 @@ class Activity:
                 self.controls_held = False
             return
         culprit = self.current
-        if culprit is None or culprit < 0 or not self.remaining or self.remaining[0] != culprit:
-            if self._results_here == 0 and self.remaining:
-                # It ended before the first test: nothing to blame, and trying again would not end.
-                self.ending = Ending.CRASHED
-                self.notes.append(f"the process ended before any test: {_words(status, why)}")
+        if culprit is None or culprit < 0 or self._next() != culprit:
+            if self.ending is not Ending.DONE:
+                return
+            if self._next() is None:
+                self.controls_held = False
+                self.notes.append(f"the process ended after its last test: {_words(status, why)}")
+            elif self._position == self._position_at_begin:
+                # No test of this process to blame, and trying again would not end.
+                self.controls_held = False
+                self.give_up(Ending.CRASHED, f"the process ended before any test: {_words(status, why)}")
             return
         outcome = _WHY.get(why, Outcome.CRASHED)
         message = _words(status, why)
@@ -136,8 +147,8 @@ class Activity:
         self.ending = ending
         if note:
             self.notes.append(note)
-        while self.remaining:
-            self._add(TestRun(id=self._tests[self.remaining[0]], outcome=Outcome.NOT_RUN, seconds=0.0))
+        for index in self.remaining:
+            self._add(TestRun(id=self._tests[index], outcome=Outcome.NOT_RUN, seconds=0.0))
 
 
 def _words(status: int, why: str) -> str:

@@ -10,9 +10,11 @@ from typing import Any
 from repro_gate.experiment.activity import Activity
 from repro_gate.experiment.worker import Pipe, Worker
 from repro_gate.model import Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate.process import resident
 from repro_gate_pytest import wire
 
 _MOST_LOST_SERVERS = 3
+_WEIGH_SECONDS = 0.1
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
@@ -61,6 +63,7 @@ class Run:
         self._lanes: list[_Lane] = []
         self._passes_left = experiment.conditions.leftovers
         self._lost_servers = 0
+        self._weigh_at = now
         self._activity: Activity | None = None
         self._missing: tuple[str, ...] = ()
         self._refresh = mode is Mode.FORK
@@ -132,7 +135,8 @@ class Run:
             self._listen(lane, exits, now)
         judged = self._lanes[0]
         if judged.over:
-            self._after_lane(judged, now)
+            if self._partners_are_over():
+                self._after_lane(judged, now)
         else:
             self._watch_time(judged, now)
 
@@ -222,7 +226,7 @@ class Run:
         elif self.mode is Mode.FRESH and lane.activity.ended_cleanly:
             ended = 0, ""
         elif gone:
-            ended = (process.poll() or 0) if process is not None else -9, lane.why
+            ended = lane.worker.status() or 0, lane.why
             self.worker_spoiled = True
         if ended is None:
             return
@@ -239,16 +243,35 @@ class Run:
             return
         if now - lane.activity.current_since > limits.test_seconds:
             self._kill(lane, "timeout")
+        elif self._too_large(lane, now):
+            self._kill(lane, "memory")
         elif now - self._began > limits.total_seconds:
             lane.activity.give_up(Ending.TIMEOUT, "the time budget was over")
             self._kill(lane, "killed")
+
+    def _too_large(self, lane: _Lane, now: float) -> bool:
+        """Whether a fresh process took more memory than it may (a fork server watches its forks itself)."""
+        most = self.experiment.limits.memory_bytes
+        process = lane.worker.process
+        if not most or self.mode is Mode.FORK or process is None or now < self._weigh_at:
+            return False
+        self._weigh_at = now + _WEIGH_SECONDS
+        return resident(process.pid) > most
 
     def _kill(self, lane: _Lane, why: str) -> None:
         lane.why = why
         if self.mode is Mode.FORK:
             lane.worker.command({"do": wire.KILL, "run": lane.serial, "why": why})
-        elif lane.worker.process is not None:
-            lane.worker.process.end()
+        else:
+            lane.worker.kill()
+
+    def _partners_are_over(self) -> bool:
+        """End the lanes that were only there to disturb; they must be gone before their files are."""
+        waiting = [lane for lane in self._lanes if not lane.over]
+        for lane in waiting:
+            if not lane.why:
+                self._kill(lane, "killed")
+        return not waiting
 
     def _after_lane(self, lane: _Lane, now: float) -> None:
         activity = lane.activity

@@ -23,6 +23,8 @@ from repro_gate.process import Process, start
 from repro_gate.sandbox import Place, Sandbox
 from repro_gate_pytest import wire
 
+_GRACE = 2.0  # seconds for the guard of a test process to end what tests left running
+
 
 class Pipe:
     """A named pipe that we read; never at its end, since we hold its other end, too."""
@@ -137,6 +139,7 @@ class Worker:
             "original": str(self._project.original),
             "conditions": values,
             "fork": fork,
+            "guard": True,
             "cwd_on_path": self._project.cwd_on_path,
             "evidence": self._project.evidence,
             "watch": [view.tree, view.home, view.tmp],
@@ -224,10 +227,19 @@ class Worker:
         parts = self._project.original.parts
         return frozenset({parts[2]}) if parts[:2] == ("/", "tmp") and len(parts) > 2 else frozenset()
 
-    def stop(self) -> None:
-        """End the process and everything in its group."""
+    def status(self) -> int | None:
+        """The exit status (negative for a signal), or None while it runs."""
+        status = None if self.process is None else self.process.poll()
+        return None if status is None else self._sandbox.exit_status(status)
+
+    def kill(self) -> None:
+        """End the process and everything below it; what it said can still be read."""
         if self.process is not None:
-            self.process.end()
+            self.process.end(grace=_GRACE)
+
+    def stop(self) -> None:
+        """End the process and close its pipes."""
+        self.kill()
         if self.events is not None:
             self.events.close()
             self.events = None

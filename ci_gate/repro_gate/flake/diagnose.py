@@ -6,6 +6,7 @@ failure.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -209,18 +210,22 @@ class Detective:
         """Move each axis alone; the first that makes it fail each time is the cause."""
         singles = {axis: self._with(base, (axis,), moved_setup.conditions) for axis in moved}
         counts = {axis: self.count(setup, 2) for axis, setup in singles.items()}
-        sure = [axis for axis in AXES if axis in counts and counts[axis].always_bad and axis not in _CHANCE]
+        sure = [axis for axis in AXES if axis in counts and counts[axis].always_bad]
         for axis in sure:
             if axis == "clock" and self._is_artefact(base):
                 continue
+            if axis in _CHANCE and not self._decides(singles[axis], base):
+                continue
             return self._confirm(suspect, axis, singles[axis], base, self._words(axis, singles[axis], base))
-        if "clock" in sure:
+        if sure == ["clock"]:
             return self._artefact(suspect)
-        chances = [axis for axis in AXES if axis in counts and counts[axis].bad]
-        if not chances:
-            chances = [axis for axis in moved if axis in _CHANCE]
-        found = self._by_rate(suspect, base, {axis: singles[axis] for axis in chances})
-        return found or self._together(suspect, base, moved_setup, moved)
+        if self.count(moved_setup, 6).always_bad:
+            return self._together(suspect, base, moved_setup, moved)
+        return self._chance(suspect, base, moved_setup)
+
+    def _decides(self, failing: Setup, passing: Setup) -> bool:
+        """Whether one side fails each time and the other never, five times each."""
+        return self.count(failing, 5).always_bad and self.count(passing, 5).always_good
 
     def _with(self, base: Setup, axes: tuple[str, ...], source: Conditions) -> Setup:
         return Setup(
@@ -230,21 +235,30 @@ class Detective:
             whole=base.whole,
         )
 
-    def _by_rate(self, suspect: Suspect, base: Setup, setups: dict[str, Setup]) -> Diagnosis | None:
-        """Axes that raise the rate of failure: ten runs of each against ten of the base."""
-        if not setups:
+    def _by_rate(self, suspect: Suspect, base: Setup, axes: Sequence[str], seen: Conditions) -> Diagnosis | None:
+        """Axes that shift the rate of failure: each over several of its values, against the base.
+
+        A seed of these axes is one schedule of many, so the axis is judged over seeds; the seed
+        that fails most is then the one to replay.
+        """
+        if not axes:
             return None
         rest = self.count(base, _RATE_RUNS)
-        best: tuple[int, str] | None = None
-        for axis, setup in setups.items():
-            moved = self.count(setup, _RATE_RUNS)
-            if rates_differ(moved.bad, moved.of, rest.bad, rest.of, alpha=0.05) and (best is None or moved.bad > best[0]):
-                best = (moved.bad, axis)
+        best: tuple[int, str, list[Setup]] | None = None
+        for axis in axes:
+            setups = [self._with(base, (axis,), variant) for variant in _variants(axis, seen)]
+            counts = [self.count(setup, max(2, _RATE_RUNS // len(setups))) for setup in setups]
+            bad, of = sum(c.bad for c in counts), sum(c.of for c in counts)
+            if rates_differ(bad, of, rest.bad, rest.of, alpha=0.05) and (best is None or bad > best[0]):
+                worst = sorted(zip(counts, setups, strict=True), key=lambda pair: -pair[0].bad)
+                best = (bad, axis, [setup for count, setup in worst if count.bad])
+                words_of = f"{bad} of {of} against {rest.bad} of {rest.of}"
         if best is None:
             return None
-        axis = best[1]
-        words = f"{self._words(axis, setups[axis], base)} ({best[0]} of {_RATE_RUNS} against {rest.bad} of {rest.of})"
-        return self._confirm(suspect, axis, setups[axis], base, words)
+        _, axis, candidates = best
+        again = {index: self.count(setup, 4).bad for index, setup in enumerate(candidates[:4])}
+        setup = candidates[max(again, key=lambda index: again[index])]
+        return self._confirm(suspect, axis, setup, base, f"{self._words(axis, setup, base)} ({words_of})")
 
     def _together(self, suspect: Suspect, base: Setup, failing: Setup, moved: tuple[str, ...]) -> Diagnosis:
         """No axis alone: the smallest set that together makes it fail."""
@@ -259,6 +273,8 @@ class Detective:
         setup = self._with(base, tuple(kept), failing.conditions)
         if "clock" in kept and self._is_artefact(base, self._with(base, tuple(a for a in kept if a != "clock"), failing.conditions)):
             return self._artefact(suspect)
+        if len(kept) == 1:
+            return self._confirm(suspect, kept[0], setup, base, self._words(kept[0], setup, base))
         values = ", ".join(f"{axis}={setup.conditions.axis(axis)}" for axis in kept)
         first = next((axis for axis in AXES if axis in kept), None)
         return self._confirm(suspect, first, setup, base, f"fails only with {values} together")
@@ -361,22 +377,14 @@ class Detective:
 
     # -- chance -----------------------------------------------------------------------------
 
-    def _chance(self, suspect: Suspect, alone: Setup) -> Diagnosis:
+    def _chance(self, suspect: Suspect, alone: Setup, failing: Setup | None = None) -> Diagnosis:
         """Passed and failed under identical conditions: flaky, and perhaps an axis shifts the rate."""
-        setups = {
-            axis: Setup(tests=alone.tests, conditions=conditions)
-            for axis, conditions in {
-                "gc": Conditions(gc="jitter:5", network=self.network),
-                "asyncio": Conditions(asyncio=5, network=self.network),
-                "threads": Conditions(threads=5, network=self.network),
-                "load": Conditions(load="burn", network=self.network),
-            }.items()
-            if axis in self.axes
-        }
-        found = self._by_rate(suspect, alone, setups)
+        failing = failing or alone
+        axes = [axis for axis in _CHANCE if axis in self.axes]
+        found = self._by_rate(suspect, alone, axes, failing.conditions)
         if found is not None:
             return found
-        return self._confirm(suspect, None, alone, alone, "passes and fails under identical conditions")
+        return self._confirm(suspect, None, failing, failing, "passes and fails under identical conditions")
 
     def _rare(self, suspect: Suspect, alone: Setup) -> Diagnosis:
         """Nothing reproduced it at once: repeat the run that failed, and the axes of chance."""
@@ -391,7 +399,7 @@ class Detective:
                 if seen.bad:
                     moved = tuple(a for a in conditions.differences(self.neutral) if a in _CHANCE)
                     base = Setup(tests=setup.tests, conditions=self.neutral)
-                    found = self._by_rate(suspect, base, {a: self._with(base, (a,), conditions) for a in moved})
+                    found = self._by_rate(suspect, base, moved, conditions)
                     if found is not None:
                         return found
                     words = "passes and fails under identical conditions"
@@ -474,6 +482,19 @@ class Detective:
         name = {"hash-seed": "PYTHONHASHSEED", "timezone": "TZ"}.get(axis, axis)
         special = self.label(axis, bad)
         return f"fails with {name}={bad}{f' ({special})' if special else ''}, passes with {good}"
+
+
+def _variants(axis: str, seen: Conditions) -> list[Conditions]:
+    """Several values of one axis, the one that was seen first."""
+    fields: dict[str, tuple[object, ...]] = {
+        "threads": (1, 2, 3, 4, 5, 6, 7),
+        "asyncio": (1, 2, 3, 4, 5, 6, 7),
+        "load": ("burn", "one-core"),
+        "gc": ("eager", "rare", "jitter:1", "jitter:2", "jitter:3"),
+    }
+    values = fields.get(axis, ())
+    first = [seen] if seen.axis(axis) != Conditions().axis(axis) else []
+    return [*first, *(dataclasses.replace(seen, **{axis: value}) for value in values)]  # type: ignore[arg-type]
 
 
 __all__ = ["Count", "Detective", "Diagnosis", "Setup", "Suspect"]

@@ -6,9 +6,10 @@ run, and are read back only for the few tests that need a second look.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +27,8 @@ class Row:
     """One test: an outcome code per run (0: it was not part of that run)."""
 
     codes: bytearray = field(default_factory=bytearray)
-    seconds: float = 0.0
+    good: int = 0
+    bad: int = 0
     longest: float = 0.0
 
     def outcomes(self) -> Iterator[tuple[int, Outcome]]:
@@ -35,8 +37,28 @@ class Row:
 
     def count(self) -> tuple[int, int]:
         """Good and bad outcomes."""
-        outcomes = [outcome for _, outcome in self.outcomes()]
-        return sum(o.good for o in outcomes), sum(o.bad for o in outcomes)
+        return self.good, self.bad
+
+    def add(self, number: int, outcome: Outcome, seconds: float) -> None:
+        """One outcome of one run; a second one of the same run replaces the first."""
+        if len(self.codes) <= number:
+            self.codes.extend(bytes(number + 1 - len(self.codes)))
+        elif self.codes[number]:
+            before = _OUTCOMES[self.codes[number]]
+            self.good -= before.good
+            self.bad -= before.bad
+        self.codes[number] = _CODES[outcome]
+        self.good += outcome.good
+        self.bad += outcome.bad
+        self.longest = max(self.longest, seconds)
+
+    def forget(self, number: int) -> None:
+        """A run that is not to be believed."""
+        if number < len(self.codes) and self.codes[number]:
+            before = _OUTCOMES[self.codes[number]]
+            self.good -= before.good
+            self.bad -= before.bad
+            self.codes[number] = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +81,7 @@ class Tally:
         self.rows: dict[str, Row] = {}
         self.conditions: list[Conditions] = []
         self.users: dict[str, dict[str, bool]] = {}  # shared path or port -> test -> whether it writes
-        self._file: IO[str] | None = None
+        self._files: dict[int, IO[str]] = {}
         self.tainted: set[int] = set()  # runs whose controls did not hold
 
     def register(self, tests: list[str]) -> None:
@@ -69,34 +91,36 @@ class Tally:
 
     def begin(self, conditions: Conditions) -> int:
         """A run begins; returns its number."""
-        self.close()
-        number = len(self.conditions)
         self.conditions.append(conditions)
-        return number
+        return len(self.conditions) - 1
+
+    def end(self, number: int, *, believed: bool = True) -> None:
+        """A run is over. One whose controls did not hold is forgotten."""
+        file = self._files.pop(number, None)
+        if file is not None:
+            self._guard(file.close)
+        if not believed:
+            self.tainted.add(number)
+            for row in self.rows.values():
+                row.forget(number)
 
     def record(self, number: int, run: TestRun) -> None:
         """Take in one result. Raises DiskFull; what was taken in before stays."""
         row = self.rows.setdefault(run.id, Row())
         if run.outcome is not Outcome.NOT_RUN:
-            if len(row.codes) <= number:
-                row.codes.extend(bytes(number + 1 - len(row.codes)))
-            row.codes[number] = _CODES[run.outcome]
-            row.seconds += run.seconds
-            row.longest = max(row.longest, run.seconds)
-        self._write(number, run)
+            row.add(number, run.outcome, run.seconds)
+        line = json.dumps(_line(run), separators=(",", ":")) + "\n"
+        self._guard(lambda: self._file(number).write(line))
 
-    def _write(self, number: int, run: TestRun) -> None:
-        line: dict[str, Any] = {"id": run.id, "o": str(run.outcome), "s": run.seconds}
-        if run.failure is not None:
-            line["f"] = run.failure.to_json()
-            line["out"] = run.output
-        elif run.output and run.outcome is Outcome.SKIPPED:
-            line["out"] = run.output
-        if run.touched:
-            line["x"] = run.touched
+    def _file(self, number: int) -> IO[str]:
+        if number not in self._files:
+            path = self._directory / f"run-{number}.jsonl"
+            self._files[number] = path.open("a", encoding="utf-8", errors="surrogatepass")
+        return self._files[number]
+
+    def _guard(self, write: Callable[[], object]) -> None:
         try:
-            with (self._directory / f"run-{number}.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(json.dumps(line, separators=(",", ":")) + "\n")
+            write()
         except OSError as broken:
             if broken.errno == errno.ENOSPC:
                 raise DiskFull(f"No space left for results in {self._directory}.") from broken
@@ -112,6 +136,8 @@ class Tally:
     def lines(self, number: int) -> Iterator[dict[str, Any]]:
         """The raw results of one run in the order they came."""
         path = self._directory / f"run-{number}.jsonl"
+        if number in self._files:
+            self._guard(self._files[number].flush)
         if not path.exists():
             return
         with path.open(encoding="utf-8", errors="surrogatepass") as file:
@@ -155,4 +181,20 @@ class Tally:
         return found
 
     def close(self) -> None:
-        """Nothing is held open between records; kept for symmetry with ``begin``."""
+        """Close what is open; on a full disk the last lines may be lost, and that is known by then."""
+        for file in self._files.values():
+            with contextlib.suppress(OSError):
+                file.close()
+        self._files.clear()
+
+
+def _line(run: TestRun) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": run.id, "o": str(run.outcome), "s": run.seconds}
+    if run.failure is not None:
+        line["f"] = run.failure.to_json()
+        line["out"] = run.output
+    elif run.output and run.outcome is Outcome.SKIPPED:
+        line["out"] = run.output
+    if run.touched:
+        line["x"] = run.touched
+    return line

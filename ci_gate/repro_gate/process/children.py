@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def adopt_orphans() -> bool:
@@ -35,6 +36,18 @@ def descendants(pid: int) -> list[int]:
         found.extend(below)
         queue.extend(below)
     return found
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process and everything below it hold by themselves (not shared pages)."""
+    total = 0
+    for each in [pid, *descendants(pid)]:
+        try:
+            words = Path(f"/proc/{each}/statm").read_bytes().split()
+            total += (int(words[1]) - int(words[2])) * _PAGE
+        except (OSError, IndexError, ValueError):
+            continue
+    return total
 
 
 def end_descendants(spare: frozenset[int] = frozenset(), seconds: float = 5.0) -> int:

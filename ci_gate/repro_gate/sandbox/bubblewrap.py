@@ -11,6 +11,7 @@ from repro_gate.process import run
 from repro_gate.sandbox.protocol import Confined, Interpreter, Place
 
 _INSIDE = "/run/repro-gate"
+_MOST_SIGNAL = 64
 _HIDDEN = ("/home", "/root", "/mnt", "/media", "/srv")
 
 
@@ -35,6 +36,10 @@ class Bubblewrap:
     def notes(self) -> tuple[str, ...]:
         """What it does not give."""
         return ("no limit on memory or processors by the kernel; system files of this machine are readable",)
+
+    def exit_status(self, status: int) -> int:
+        """A signal is told as shells tell it."""
+        return 128 - status if 128 < status <= 128 + _MOST_SIGNAL else status
 
     def view(self, place: Place) -> Confined:
         """The copy stands where the project really is, so that absolute paths hold."""

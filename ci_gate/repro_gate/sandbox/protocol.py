@@ -96,6 +96,9 @@ class Sandbox(Protocol):
     def notes(self) -> tuple[str, ...]:
         """What it does not guarantee, for the report."""
 
+    def exit_status(self, status: int) -> int:
+        """The exit status of what ran inside, negative for a signal, from that of the sandbox's program."""
+
     def view(self, place: Place) -> Confined:
         """The paths inside; ``argv`` is empty."""
 

@@ -1,0 +1,190 @@
+"""What every test may use: tiny projects in directories of their own, and labs that run them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import textwrap
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from repro_gate.experiment import Job, Lab, Project, find_tree, visible_environment
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode
+from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, probe
+
+MARK = "RG_TEST_MARK"
+
+Files = Mapping[str, str | bytes]
+MakeProject = Callable[..., Path]
+
+
+def write_files(root: Path, files: Files) -> Path:
+    """Write ``files`` (text is dedented) below ``root``."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(textwrap.dedent(content), encoding="utf-8", newline="")
+    return root
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> MakeProject:
+    """Make a tiny project: ``project({"test_a.py": "..."})`` -> its directory."""
+
+    def make(files: Files, name: str = "proj") -> Path:
+        root = tmp_path / name
+        root.mkdir(exist_ok=True)
+        return write_files(root, files)
+
+    return make
+
+
+def marked_processes(mark: str) -> list[int]:
+    """Processes of this machine (also in namespaces) that were started with our mark in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            environ = (entry / "environ").read_bytes()
+            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if f"{MARK}={mark}".encode() in environ.split(b"\0") and state != "Z":
+            found.append(int(entry.name))
+    return sorted(found)
+
+
+def eventually_none(look: Callable[[], list[Any]], seconds: float = 2.0) -> list[Any]:
+    """What ``look`` still finds after it had so long to become empty."""
+    deadline = time.monotonic() + seconds
+    while (left := look()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
+@dataclass
+class TestLab:
+    """A lab, and short ways to use it."""
+
+    __test__ = False
+
+    lab: Lab
+    mark: str
+
+    def run(
+        self,
+        mode: Mode = Mode.FORK,
+        tests: tuple[str, ...] | None = None,
+        *,
+        partners: tuple[tuple[str, ...], ...] = (),
+        limits: Limits = Limits(test_seconds=30, total_seconds=120),
+        files: tuple[str, ...] = (),
+        **conditions: Any,
+    ) -> ExperimentResult:
+        """One experiment under the given conditions (neutral but for those named)."""
+        experiment = Experiment(tests=tests, conditions=Conditions(**conditions), limits=limits, partners=partners)
+        return self.lab.run([Job(experiment=experiment, mode=mode, files=files)])[0]
+
+    def collect(self, **conditions: Any) -> Any:
+        """Collect, and keep the server."""
+        return self.lab.collect(Experiment(tests=None, conditions=Conditions(**conditions)))
+
+    def processes(self) -> list[int]:
+        """Processes of this lab that are alive."""
+        return marked_processes(self.mark)
+
+
+def outcomes(result: ExperimentResult) -> dict[str, str]:
+    """Outcome by the part of the id after the file's name."""
+    return {run.id.partition("::")[2] or run.id: str(run.outcome) for run in result.runs}
+
+
+class MakeLab(Protocol):
+    """``lab(directory, *pytest_args, ...)``: see the fixture."""
+
+    def __call__(self, directory: Path, *arguments: str, jobs: int = 1, **changes: Any) -> TestLab: ...
+
+
+@pytest.fixture(scope="session")
+def interpreter() -> Interpreter:
+    """The Python that runs the tiny projects: ours."""
+    return probe(sys.executable, os.environ, Path.cwd())
+
+
+@pytest.fixture(scope="session")
+def bubblewrap_why_not() -> str:
+    """Why bubblewrap does not work here, or an empty string."""
+    return Bubblewrap().why_not()
+
+
+@pytest.fixture
+def labs(monkeypatch: pytest.MonkeyPatch, interpreter: Interpreter) -> Iterator[Callable[..., TestLab]]:
+    """Make labs in any sandbox; at the end nothing of them may be left, neither processes nor directories."""
+    place = tempfile.mkdtemp(prefix="lab-")  # short: socket paths have a limit
+    monkeypatch.setattr(tempfile, "tempdir", place)
+    made: list[TestLab] = []
+
+    def make(sandbox: Sandbox, directory: Path, *arguments: str, jobs: int = 1, **changes: Any) -> TestLab:
+        mark = uuid.uuid4().hex
+        environment, _ = visible_environment(os.environ, user_base=interpreter.user_base)
+        for name in [name for name in environment if name.startswith("PYTEST_")]:
+            del environment[name]
+        environment[MARK] = mark
+        environment.update(changes.pop("env", {}))
+        tree, subdirectory = find_tree(directory)
+        settings: dict[str, Any] = {
+            "original": tree,
+            "subdirectory": subdirectory,
+            "pytest_args": arguments,
+            "interpreter": interpreter,
+            "environment": environment,
+            **changes,
+        }
+        lab = Lab(Project(**settings), sandbox, jobs=jobs, clock=time.monotonic, collect_seconds=60)
+        made.append(TestLab(lab, mark))
+        lab.__enter__()
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for one in made:
+            one.lab.close()
+        monkeypatch.undo()
+        processes = [pid for one in made for pid in eventually_none(one.processes)]
+        for pid in processes:
+            os.kill(pid, 9)
+        left = [path.name for path in Path(place).iterdir() if path.name.startswith("rg-")]
+        shutil.rmtree(place, ignore_errors=True)
+    assert processes == [], "processes were left running after the lab was closed"
+    assert left == [], "directories were left after the lab was closed"
+
+
+@pytest.fixture
+def host_lab(labs: Callable[..., TestLab]) -> MakeLab:
+    """Make labs without a sandbox."""
+    return lambda directory, *arguments, jobs=1, **changes: labs(Host(), directory, *arguments, jobs=jobs, **changes)
+
+
+@pytest.fixture(params=["host", "bubblewrap"])
+def lab(request: pytest.FixtureRequest, labs: Callable[..., TestLab]) -> MakeLab:
+    """Make labs, once in each sandbox."""
+    sandbox: Sandbox = Host()
+    if request.param == "bubblewrap":
+        why = request.getfixturevalue("bubblewrap_why_not")
+        if why:
+            pytest.skip(why)
+        sandbox = Bubblewrap()
+    return lambda directory, *arguments, jobs=1, **changes: labs(sandbox, directory, *arguments, jobs=jobs, **changes)
