@@ -51,7 +51,11 @@ class Zones:
         """Zone and displayed path of a source file."""
         found = self._known.get(filename)
         if found is None:
-            found = self._known[filename] = self._place(filename)
+            try:
+                found = self._place(filename)
+            except Exception:  # a test patched os.path and did not put it back
+                return "Product", filename
+            self._known[filename] = found
         return found
 
     def _place(self, filename: str) -> tuple[str, str]:
@@ -96,11 +100,18 @@ def describe_text(text: str, phase: str, kind: str = "") -> dict[str, Any]:
 def normalise(message: str) -> str:
     """The first line without what differs from run to run or machine to machine."""
     line = message.strip().split("\n", 1)[0][: 4 * _FINGERPRINT_MESSAGE]
-    line = line.replace(_realpath(tempfile.gettempdir()), "/tmp")
+    line = line.replace(_tmp(), "/tmp")
     line = _UUID.sub("<uuid>", line)
     line = _ADDRESS.sub("0x#", line)
     line = _PATH.sub("<path>", line)
     return _DIGITS.sub("#", line)[:_FINGERPRINT_MESSAGE]
+
+
+def _tmp() -> str:
+    try:
+        return _realpath(tempfile.gettempdir())
+    except Exception:  # a test patched what this rests on
+        return "/tmp"
 
 
 def _failure(

@@ -180,6 +180,29 @@ def test_a_finding_shows_test_verdict_cause_failure_rate_and_capsule(width: int)
     assert "flaky" in text
 
 
+def test_a_table_is_used_only_where_there_is_room_and_leaves_verdicts_whole() -> None:
+    report = scan(verdict(Verdict.CONDITION_DEPENDENT, failures=1))
+    assert " condition-dependent " in shown(report, 120)
+    assert "│" in shown(report, 120)
+    assert "│" not in shown(report, 119)
+
+
+def test_a_test_that_always_fails_shows_its_failure_and_no_cause() -> None:
+    lines = shown(scan(verdict(Verdict.ALWAYS_FAILING, failures=20, failure=FAILURE))).splitlines()
+    assert lines[:4] == [
+        "always-failing",
+        "  tests/test_a.py::test_x",
+        "  failure: KeyError: 'b'",
+        "  failures: 20 of 20",
+    ]
+
+
+def test_a_wrapped_fact_stays_indented() -> None:
+    lines = shown(scan(flaky(cause=Cause(axis="order", detail="word " * 40))), 60).splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith("  cause: order: word"))
+    assert lines[start + 1].startswith("  word")
+
+
 def test_an_unknown_cause_and_a_missing_rate_are_said_honestly() -> None:
     text = shown(scan(flaky(cause=Cause(axis=None, detail="30 tries"), rate=None, interval=None, capsule=None)))
     assert "cause: no axis alone decides: 30 tries" in text

@@ -46,7 +46,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Find flaky tests, name what each depends on, and replay them on demand."""
 
@@ -55,18 +57,41 @@ def _main(
 def scan(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATHS] [-- PYTEST ARGS]", help="What to scan, as one would tell pytest.", show_default=False),
+        typer.Argument(
+            metavar="[PATHS] [-- PYTEST ARGS]", help="What to scan, as one would tell pytest.", show_default=False
+        ),
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs under varied conditions (default 20).", show_default=False)] = None,
-    budget: Annotated[float | None, typer.Option(help="Stop after so many seconds, cheapest and newest tests first.", metavar="SECONDS", show_default=False)] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs under varied conditions (default 20).", show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop after so many seconds, cheapest and newest tests first.", metavar="SECONDS", show_default=False
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the campaign with this seed.", show_default=False)] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
-    jobs: Annotated[int | None, typer.Option(help="Processes at a time (default: one per core).", show_default=False)] = None,
-    report_json: Annotated[Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)] = None,
-    junit_xml: Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", metavar="FILE", show_default=False)] = None,
-    capsules: Annotated[str | None, typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False)] = None,
-    python: Annotated[str | None, typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False)] = None,
-    no_fork: Annotated[bool, typer.Option("--no-fork", help="One process per experiment: slower, same answers.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes at a time (default: one per core).", show_default=False)
+    ] = None,
+    report_json: Annotated[
+        Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
+    ] = None,
+    junit_xml: Annotated[
+        Path | None, typer.Option(help="Write the report as JUnit XML.", metavar="FILE", show_default=False)
+    ] = None,
+    capsules: Annotated[
+        str | None,
+        typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False),
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
+    ] = None,
+    no_fork: Annotated[
+        bool, typer.Option("--no-fork", help="One process per experiment: slower, same answers.")
+    ] = False,
     no_causes: Annotated[bool, typer.Option("--no-causes", help="Detect only: confirm nothing, pack nothing.")] = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
@@ -98,9 +123,14 @@ def scan(
 def replay(
     capsule: Annotated[Path, typer.Argument(help="A capsule-….zip.", show_default=False)],
     repo: Annotated[Path, typer.Option(help="A checkout of the capsule's commit.", metavar="DIR")] = Path(),
-    times: Annotated[int | None, typer.Option(help="How often (default: as often as it was verified).", min=1, show_default=False)] = None,
+    times: Annotated[
+        int | None, typer.Option(help="How often (default: as often as it was verified).", min=1, show_default=False)
+    ] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
-    python: Annotated[str | None, typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False)] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
+    ] = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 _LINE_EVERY = 10.0  # seconds, where there is no terminal
 _REDRAW_EVERY = 0.1
@@ -27,7 +36,7 @@ class Bar:
         self._said = 0.0
         self._pending = 0.0
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         if not self._quiet and self._console.is_terminal:
             self._bar = Progress(
                 SpinnerColumn(),

@@ -47,7 +47,9 @@ def run_replay(
     _warn(manifest, repo, terminal)
     count = times or manifest.determinism.verified.of or 5
     lab, _, _ = open_lab(request, system_effects())
-    terminal.out.print(Text(f"replaying {visible(manifest.victim)} ({lab.sandbox.name}, {count} times)"), soft_wrap=True)
+    terminal.out.print(
+        Text(f"replaying {visible(manifest.victim)} ({lab.sandbox.name}, {count} times)"), soft_wrap=True
+    )
     numbers = iter(range(1, count + 1))
     with lab:
         done = replay(manifest, lab, count, lambda one: _say(one, next(numbers), count, terminal))
@@ -72,7 +74,9 @@ def _warn(manifest: capsule.Manifest, repo: Path, terminal: Terminal) -> None:
     here = head(repo)
     expected = manifest.project.commit
     if expected and here.commit and here.commit != expected:
-        terminal.err.print(f"note: this checkout is at {here.commit[:12]}, the capsule was made at {expected[:12]}", markup=False)
+        terminal.err.print(
+            f"note: this checkout is at {here.commit[:12]}, the capsule was made at {expected[:12]}", markup=False
+        )
     if manifest.project.dirty:
         terminal.err.print("note: the capsule was made from a work tree with uncommitted changes", markup=False)
 
@@ -102,4 +106,3 @@ def run_unpack(path: Path, directory: Path, terminal: Terminal) -> int:
     capsule.extract(found.members, directory)
     terminal.out.print(f"unpacked; to replay: {directory}/repro.sh --repo CHECKOUT", markup=False, soft_wrap=True)
     return int(ExitCode.PASS)
-

@@ -52,7 +52,7 @@ def guarded(command: Callable[[], int], err: Console) -> int:
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         return int(ExitCode.INTERNAL)
-    except Exception:
+    except Exception:  # noqa: BLE001 - the outermost frame: nothing may escape without a sentence
         err.print("internal error: this is a bug of repro-gate", style="bold red")
         err.print(Text(traceback.format_exc()))
         err.print(ReproGateError.default_next_step, markup=False)
@@ -73,7 +73,7 @@ def say(error: ReproGateError, err: Console) -> None:
 def _sigterm_interrupts() -> Iterator[None]:
     """A request to end is an interrupt: what was found is written first."""
 
-    def interrupt(number: int, frame: object) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)

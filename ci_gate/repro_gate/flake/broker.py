@@ -44,7 +44,9 @@ class Broker:
             raise Cancelled
         return results
 
-    def map(self, investigate: Callable[[T], R], things: Iterable[T], each: Callable[[R], None], until: Callable[[], bool]) -> int:
+    def map(
+        self, investigate: Callable[[T], R], things: Iterable[T], each: Callable[[R], None], until: Callable[[], bool]
+    ) -> int:
         """Investigate all; ``each`` hears of every finding as it comes. Returns how many were dropped.
 
         ``until`` says that there is no time left: what is under way is then cancelled.

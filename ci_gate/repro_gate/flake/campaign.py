@@ -9,86 +9,30 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import random
-import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from repro_gate.errors import ControlsFailed, DiskFull, ServerLost
-from repro_gate.experiment import Job, Lab, tree_wipe
-from repro_gate.flake import judge
+from repro_gate.experiment import Job, Lab, arrange, tree_wipe
+from repro_gate.flake.brief import Findings, Options, Progress, Silent
 from repro_gate.flake.broker import Broker
-from repro_gate.flake.diagnose import Detective, Diagnosis, Setup, Suspect
+from repro_gate.flake.company import company_of, pairs, shared
+from repro_gate.flake.confirm import Confirmer
+from repro_gate.flake.diagnose import Detective
 from repro_gate.flake.plan import draw, servers_for
+from repro_gate.flake.selection import affordable
 from repro_gate.flake.tally import Tally
+from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials
 from repro_gate.flake.values import Values, benign_moves
-from repro_gate.model import AXES, Conditions, Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
+from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
 
 _DETECTION_SHARE = 0.6  # of a time budget; the rest is for causes
 _ALONE_AT_MOST = 400
 _HANGS_BEFORE_DROPPED = 2
-_PAIRS_AT_MOST = 40
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
 _CHEAP_START = 5.0  # seconds
-
-
-class Progress(Protocol):
-    """Hears how far a campaign is; the command line draws it."""
-
-    def phase(self, name: str, total: float) -> None:
-        """A new phase with so many units of work."""
-
-    def advance(self, amount: float = 1.0, note: str = "") -> None:
-        """Some of it is done."""
-
-
-class Silent:
-    """Progress that nobody watches."""
-
-    def phase(self, name: str, total: float) -> None:
-        """Nothing."""
-
-    def advance(self, amount: float = 1.0, note: str = "") -> None:
-        """Nothing."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
-    """What a campaign is asked to do. Times in seconds; ``newest`` ranks test files, newest first."""
-
-    runs: int = 20
-    budget: float | None = None
-    seed: int = 0
-    test_seconds: float = 120.0
-    memory_bytes: int = 0
-    replays: int = 5
-    axes: frozenset[str] = frozenset(AXES)
-    fork: bool = True
-    investigate: bool = True
-    keep_runs: Path | None = None
-    newest: Mapping[str, int] = field(default_factory=dict)
-    suspects_first: frozenset[str] = frozenset()
-
-
-@dataclass(kw_only=True, slots=True)
-class Findings:
-    """A campaign's outcome before capsules are written."""
-
-    tally: Tally
-    diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
-    unstable: set[str] = field(default_factory=set)
-    duplicates: set[str] = field(default_factory=set)
-    collect_errors: list[tuple[str, str]] = field(default_factory=list)
-    facts: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    incomplete: str = ""
-    mode: Mode = Mode.FORK
-    mode_reason: str = ""
-    runs_done: int = 0
 
 
 class Campaign:
@@ -188,9 +132,13 @@ class Campaign:
         self._progress.phase("running", options.runs)
         first = self._run([self._neutral()])[0]
         if first.ending is Ending.NOT_STARTED:
-            raise ServerLost("No test process could be started under neutral conditions.", details="\n".join(first.notes))
+            raise ServerLost(
+                "No test process could be started under neutral conditions.", details="\n".join(first.notes)
+            )
         if not first.controls_held:
-            raise ControlsFailed("A control test did not do what it must in the first run.", details="\n".join(first.notes))
+            raise ControlsFailed(
+                "A control test did not do what it must in the first run.", details="\n".join(first.notes)
+            )
         run_seconds = max(0.01, sum(run.seconds for run in first.runs))
         servers = servers_for(options.runs, self._collect_seconds, run_seconds)
         plan = draw(options.runs, servers, options.seed, self._values, options.axes, self._network)
@@ -223,7 +171,7 @@ class Campaign:
         for conditions in batch:
             number = tally.begin(conditions)
             tests = self._selection(conditions)
-            partners = ()
+            partners: tuple[tuple[str, ...], ...] = ()
             if conditions.parallel > 1:
                 everything = tests if tests is not None else tuple(tally.rows)
                 half = len(everything) // 2
@@ -246,7 +194,7 @@ class Campaign:
             tally.record(number, run)
             self._progress.advance(share)
             if first and run.evidence is not None:
-                tally.note_users(run, _shared(run))
+                tally.note_users(run, shared(run))
 
         return record
 
@@ -275,7 +223,7 @@ class Campaign:
         files = {self._files[test] for test in ran if test in self._files}
         lost = wanted - ran
         gone = {test for test in lost if self._files.get(test) not in files}
-        findings.unstable |= {test for test in (lost - gone) | (ran - set(self._files))}
+        findings.unstable |= (lost - gone) | (ran - set(self._files))
         if gone:
             names = sorted({self._files.get(test, test) for test in gone})
             findings.notes.append(f"run {number + 1} ({moved}) did not collect {', '.join(names[:5])}")
@@ -297,30 +245,10 @@ class Campaign:
             return None
         ids = [test for test in tally.rows if test not in self._decided]
         if budget is not None:
-            ids = self._affordable(ids, budget)
-        from repro_gate.experiment import arrange
-
+            left = budget * _DETECTION_SHARE - (self._clock() - self._began)
+            share = left * self._jobs / max(1, self._options.runs - self._findings.runs_done)
+            ids = affordable(ids, share, tally, self._files, self._options)
         return tuple(ids[index] for index in arrange(ids, conditions.order))
-
-    def _affordable(self, ids: list[str], budget: float) -> list[str]:
-        """Cheapest and newest first, as many as fit into this run's share of the time left."""
-        left = budget * _DETECTION_SHARE - (self._clock() - self._began)
-        runs_left = max(1, self._options.runs - self._findings.runs_done)
-        share = max(0.05, left * self._jobs / runs_left)
-        rows = self._findings.tally.rows
-        newest = self._options.newest
-
-        def rank(test: str) -> tuple[bool, float]:
-            age = newest.get(self._files.get(test, ""), len(newest) + 10)
-            return test not in self._options.suspects_first, (rows[test].longest + 0.002) * (1 + min(age, 50) / 10)
-
-        chosen: set[str] = set()
-        for test in sorted(ids, key=rank):
-            share -= rows[test].longest + 0.002
-            if share < 0 and chosen:
-                break
-            chosen.add(test)
-        return [test for test in ids if test in chosen]
 
     def _limits(self) -> Limits:
         options = self._options
@@ -343,7 +271,7 @@ class Campaign:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""
         tally = self._findings.tally
         ids = [t for t in tally.rows if t not in self._decided and t not in self._findings.duplicates]
-        if "order" not in self._options.axes or self._findings.mode is Mode.FRESH and len(ids) > 60:
+        if "order" not in self._options.axes or (self._findings.mode is Mode.FRESH and len(ids) > 60):
             return
         if len(ids) > _ALONE_AT_MOST or self._out_of_time(_DETECTION_SHARE):
             return
@@ -374,13 +302,13 @@ class Campaign:
         """Tests that use one file or port, at the same time: the clash that xdist would find."""
         if "parallel" not in self._options.axes or self._out_of_time(_DETECTION_SHARE):
             return
-        pairs = self._clashing_pairs()
-        if not pairs:
+        found = pairs(self._findings.tally.users, self._decided)
+        if not found:
             return
         tally = self._findings.tally
         conditions = Conditions(parallel=2, network=self._network)
-        self._progress.phase("pairs that share a file", len(pairs))
-        for one, other in pairs:
+        self._progress.phase("pairs that share a file", len(found))
+        for one, other in found:
             jobs = [
                 Job(
                     experiment=Experiment(
@@ -403,18 +331,6 @@ class Campaign:
             tally.end(number)
             self._progress.advance()
 
-    def _clashing_pairs(self) -> list[tuple[str, str]]:
-        pairs: dict[tuple[str, str], None] = {}
-        for users in self._findings.tally.users.values():
-            tests = [t for t in users if t not in self._decided]
-            if not 2 <= len(users) <= 12:
-                continue  # one user, or something that everybody reads
-            for position, one in enumerate(tests):
-                for other in tests[position + 1 :]:
-                    if users[one] or users[other]:
-                        pairs[(one, other)] = None
-        return list(pairs)[:_PAIRS_AT_MOST]
-
     def _more_starts(self) -> None:
         """Hash seeds cannot be moved in a fork: where starting is cheap, a few more of them."""
         wanted = {"hash-seed", "random"} & self._options.axes
@@ -423,19 +339,23 @@ class Campaign:
         if not wanted or missing <= 0 or self._collect_seconds > _CHEAP_START or self._out_of_time(_DETECTION_SHARE):
             return
         self._progress.phase("more hash seeds", missing)
-        rng = random.Random(f"more starts {self._options.seed}")  # noqa: S311 - repeatable, not secret
+        rng = random.Random(f"more starts {self._options.seed}")
         for _ in range(missing):
             seed = rng.randrange(1, 2**31 - 1)
-            moved = {"hash_seed": seed} if "hash-seed" in wanted else {}
-            moved |= {"import_random": seed, "random": seed} if "random" in wanted else {}
-            self._run([dataclasses.replace(self._neutral(), **moved)])
+            start = self._neutral()
+            if "hash-seed" in wanted:
+                start = dataclasses.replace(start, hash_seed=seed)
+            if "random" in wanted:
+                start = dataclasses.replace(start, import_random=seed, random=seed)
+            self._run([start])
 
     # -- investigate ------------------------------------------------------------------------
 
     def suspects(self) -> list[Suspect]:
         """Tests that both passed and failed; then those that never passed."""
         tally, findings = self._findings.tally, self._findings
-        mixed, never = [], []
+        mixed: list[Suspect] = []
+        never: list[Suspect] = []
         for test, row in tally.rows.items():
             if test in findings.duplicates or test in findings.unstable:
                 continue
@@ -446,18 +366,17 @@ class Campaign:
                 id=test,
                 failing=tuple(tally.samples(test, bad=True)),
                 passing=tuple(tally.samples(test, bad=False)),
-                users=tuple(self._company(test)),
+                users=tuple(company_of(test, tally.users)),
             )
             (mixed if good else never).append(suspect)
         return sorted(mixed, key=lambda s: tally.rows[s.id].longest) + [s for s in never if self._worth_trying(s)]
 
     def _worth_trying(self, suspect: Suspect) -> bool:
         """Never passed, also when alone: nothing more to try. Not yet tried alone: try."""
-        return not any(sample.conditions.order == "alone" for sample in suspect.failing) and self._hung.get(suspect.id, 0) == 0
-
-    def _company(self, test: str) -> list[str]:
-        users = [u for u in self._findings.tally.users.values() if test in u and 2 <= len(u) <= 12]
-        return list(dict.fromkeys(other for group in users for other in group if other != test))
+        return (
+            not any(sample.conditions.order == "alone" for sample in suspect.failing)
+            and self._hung.get(suspect.id, 0) == 0
+        )
 
     def _investigate(self) -> None:
         suspects = self.suspects()
@@ -466,16 +385,19 @@ class Campaign:
         findings = self._findings
         self._progress.phase("finding causes", len(suspects))
         broker = Broker(self._lab, width=self._jobs + 1)
-        detective = Detective(
+        trials = Trials(
             ask=broker.ask,
             limits=self._limits_of,
-            benign=benign_moves(self._today),
-            label=lambda axis, value: self._values.label(value) if axis == "clock" and value != "real" else "",
             file_of=lambda test: self._files[test],
             forks=findings.mode is Mode.FORK,
-            replays=self._options.replays,
-            axes=self._options.axes,
             network=self._network,
+        )
+        detective = Detective(
+            trials=trials,
+            confirmer=Confirmer(trials=trials, replays=self._options.replays),
+            benign=benign_moves(self._today),
+            label=lambda axis, value: self._values.label(value) if axis == "clock" and value != "real" else "",
+            axes=self._options.axes,
         )
 
         def keep(diagnosis: Diagnosis) -> None:
@@ -486,25 +408,3 @@ class Campaign:
         findings.dropped = {s.id for s in suspects} - set(findings.diagnoses)
         if dropped:
             findings.notes.append(f"the time budget left {dropped} suspects without a cause")
-
-
-_OWN_TMP = re.compile(r"/pytest-of-|/pytest-\d+/|\.pyc$|/__pycache__/|/\.pytest_cache/")
-_WORKER = re.compile(r"/rg-[^/]+/w\d+/")
-
-
-def _shared(run: TestRun) -> dict[str, bool]:
-    """Paths and ports by which a test could meet another, and whether it writes them."""
-    shared: dict[str, bool] = {}
-    assert run.evidence is not None  # noqa: S101 - the caller looked
-    for entry in run.evidence.files:
-        verb, _, path = entry.partition(" ")
-        if _OWN_TMP.search(path):
-            continue
-        name = _WORKER.sub("/", path)
-        shared[name] = shared.get(name, False) or verb == "write"
-    for entry in run.evidence.binds:
-        shared[entry] = True
-    return shared
-
-
-__all__ = ["Campaign", "Findings", "Options", "Progress", "Silent", "judge"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from repro_gate.flake.diagnose import Diagnosis
+from repro_gate.flake.brief import Findings
 from repro_gate.flake.statistics import upper_bound, wilson
 from repro_gate.flake.tally import Row, Tally
+from repro_gate.flake.trial import Diagnosis
 from repro_gate.model import Failure, Outcome, TestVerdict, Verdict
 from repro_gate.model.conditions import SELF_MOVING
-
-if TYPE_CHECKING:
-    from repro_gate.flake.campaign import Findings
 
 
 def verdicts(findings: Findings) -> tuple[TestVerdict, ...]:
@@ -48,7 +45,11 @@ def _verdict(test: str, row: Row, findings: Findings) -> TestVerdict:
     if not runs:
         return _not_judged(common, _why_no_runs(row, findings))
     if bad and good:
-        why = "failed and passed; no time was left to confirm it" if test in findings.dropped or findings.incomplete else "failed and passed; not investigated"
+        why = (
+            "failed and passed; no time was left to confirm it"
+            if test in findings.dropped or findings.incomplete
+            else "failed and passed; not investigated"
+        )
         return _not_judged(common, why, _failure(test, findings.tally))
     if bad:
         return TestVerdict(

@@ -31,7 +31,7 @@ def servers_for(runs: int, collect_seconds: float, run_seconds: float) -> int:
 
 def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[str], network: str) -> list[Conditions]:
     """``runs`` conditions, grouped by server, the first neutral; equal for equal arguments."""
-    rng = random.Random(f"repro-gate {seed}")  # noqa: S311 - a repeatable draw, not a secret
+    rng = random.Random(f"repro-gate {seed}")
     neutral = Conditions(network=network)
     starts = [neutral, *_starts(servers - 1, rng, values, axes, neutral)]
     shares = [runs // servers + (1 if index < runs % servers else 0) for index in range(servers)]
@@ -43,7 +43,9 @@ def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[st
     return plan
 
 
-def _starts(count: int, rng: random.Random, values: Values, axes: Collection[str], neutral: Conditions) -> list[Conditions]:
+def _starts(
+    count: int, rng: random.Random, values: Values, axes: Collection[str], neutral: Conditions
+) -> list[Conditions]:
     """Starting conditions: always another hash seed; locale and environment take turns."""
     starts = []
     environments = _spread(values.environments, count, skip=0)

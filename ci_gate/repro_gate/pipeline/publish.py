@@ -12,7 +12,7 @@ from repro_gate.capsule.entrypoint import REPRO_SH
 from repro_gate.change import Head
 from repro_gate.errors import CapsuleRefused, SecretFound
 from repro_gate.experiment import plugin_files
-from repro_gate.flake.diagnose import Count, Diagnosis, Setup
+from repro_gate.flake.trial import Count, Diagnosis, Setup
 from repro_gate.model import CapsuleRef, Conditions, Outcome
 from repro_gate.sandbox import Sandbox
 
@@ -37,7 +37,9 @@ class Publisher:
     distributions: tuple[str, ...]
     interpreter: Mapping[str, str]
 
-    def publish(self, diagnosis: Diagnosis, arguments: tuple[str, ...], first_run: int) -> tuple[CapsuleRef | None, str]:
+    def publish(
+        self, diagnosis: Diagnosis, arguments: tuple[str, ...], first_run: int
+    ) -> tuple[CapsuleRef | None, str]:
         """The capsule of one diagnosis, or None and the reason. Raises DiskFull."""
         setup, fails = diagnosis.failing, diagnosis.fails
         if setup is None or fails is None or diagnosis.cause is None or not fails.bad:
@@ -137,4 +139,3 @@ def _determinism(fails: Count, same: int) -> capsule.Determinism:
         rate=None if pinned else round(fails.bad / fails.of, 4),
         why=why,
     )
-

@@ -15,7 +15,8 @@ from repro_gate.config import Settings
 from repro_gate.errors import DiskFull, MissingTool, ReproGateError
 from repro_gate.experiment import Lab, Project, find_tree, visible_environment
 from repro_gate.flake import judge
-from repro_gate.flake.campaign import Campaign, Findings, Options, Progress, Silent
+from repro_gate.flake.brief import Findings, Options, Progress, Silent
+from repro_gate.flake.campaign import Campaign
 from repro_gate.flake.values import values
 from repro_gate.model import FlakeReport, Sandboxing, TestVerdict
 from repro_gate.pipeline.publish import Publisher
@@ -79,9 +80,7 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
                     seed=seed,
                     runs=findings.runs_done,
                     tests=tests,
-                    sandbox=Sandboxing(
-                        name=lab.sandbox.name, hermetic=lab.sandbox.hermetic, notes=lab.sandbox.notes()
-                    ),
+                    sandbox=Sandboxing(name=lab.sandbox.name, hermetic=lab.sandbox.hermetic, notes=lab.sandbox.notes()),
                     mode=str(findings.mode),
                     mode_reason=findings.mode_reason,
                     python=findings.facts.get("python", interpreter.version),

@@ -18,7 +18,8 @@ from typing import Any, Callable
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis, number
 
-_blake2b = hashlib.blake2b
+_blake2b = hashlib.blake2b  # kept, as are the others: a test may patch them
+_getstate = random.getstate
 _next = next
 
 
@@ -74,7 +75,7 @@ class Randomness(Axis):
             bits.state = type(bits)(number(key, self._seed, "numpy", index)).state
 
     def touched(self) -> bool:
-        return self._draws > 0 or random.getstate() != self._global_state
+        return self._draws > 0 or _getstate() != self._global_state
 
     def _restart(self, key: str, seed: int) -> None:
         self._key = b"%d:%d" % (number("stream", key), seed)
@@ -90,7 +91,7 @@ class Randomness(Axis):
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None and hasattr(numpy_random, "seed"):
             numpy_random.seed(number(self._key, "numpy") % 2**32)
-        self._global_state = random.getstate()
+        self._global_state = _getstate()
 
     def _make_urandom(self, original: Callable[[int], bytes]) -> Callable[..., bytes]:
         def urandom(*args: Any, **kwargs: Any) -> bytes:

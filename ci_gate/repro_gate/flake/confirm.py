@@ -1,0 +1,99 @@
+"""Confirmation: what forks nominated must fail, and pass, in fresh processes.
+
+Belongs here: both sides of a suspected cause, k times, and what may be said afterwards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from repro_gate.flake.statistics import rates_differ
+from repro_gate.flake.trial import Count, Diagnosis, Setup, Trials
+from repro_gate.model import Cause, Intervention, Mode
+
+_PASSES = 3
+_MORE = 10
+IDENTICAL = "passes and fails under identical conditions"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A suspected cause: one side should fail, the other pass. Equal sides claim pure chance."""
+
+    axis: str | None
+    failing: Setup
+    passing: Setup
+    words: str
+    role: str = ""
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmer:
+    """``replays``: fresh processes that must fail alike before a capsule may be called pinned."""
+
+    trials: Trials
+    replays: int = 5
+
+    def confirm(self, claim: Claim) -> Diagnosis:
+        """Both sides in fresh processes; if the tests' own files are not enough, with the whole suite."""
+        fails = passes = Count(bad=0, good=0, runs=(), results=())
+        failing, passing = claim.failing, claim.passing
+        for whole in (False, True):
+            failing = dataclasses.replace(claim.failing, whole=whole)
+            passing = dataclasses.replace(claim.passing, whole=whole)
+            fails, passes = self._both(failing, passing)
+            if fails.bad and passes.good:
+                break
+        victim = claim.failing.tests[-1]
+        if not fails.bad:
+            return Diagnosis(
+                id=victim,
+                kind="unconfirmed",
+                detail=f"failed in forks, and in 0 of {fails.of} fresh processes ({claim.words})",
+                history=fails.results,
+            )
+        if not passes.good and not fails.good:
+            return Diagnosis(id=victim, kind="always-failing", history=fails.results)
+        return self._believed(claim, failing, passing, fails, passes)
+
+    def _both(self, failing: Setup, passing: Setup) -> tuple[Count, Count]:
+        fails = self.trials.count(failing, self.replays, Mode.FRESH)
+        if not fails.bad:
+            fails = fails.plus(self.trials.count(failing, _MORE, Mode.FRESH))
+        if not fails.bad:
+            return fails, fails
+        if failing != passing:
+            return fails, self.trials.count(passing, _PASSES, Mode.FRESH)
+        if not fails.good:
+            fails = fails.plus(self.trials.count(passing, _MORE, Mode.FRESH))
+        return fails, fails
+
+    def _believed(self, claim: Claim, failing: Setup, passing: Setup, fails: Count, passes: Count) -> Diagnosis:
+        """It fails and it passes; the axis is named only if the two sides differ."""
+        if failing != passing and passes.bad and not rates_differ(fails.bad, fails.of, passes.bad, passes.of, 0.05):
+            words = f"{IDENTICAL} ({passes.bad} of {passes.of} fresh processes where it was to pass)"
+            claim = Claim(axis=None, failing=claim.failing, passing=claim.passing, words=words)
+        side = claim.axis or "identical conditions"
+        table = tuple(
+            Intervention(
+                what=f"{side}: {name} side",
+                conditions=setup.conditions,
+                tests=setup.tests,
+                failed=count.bad,
+                of=count.of,
+            )
+            for name, setup, count in (("failing", failing, fails), ("passing", passing, passes))
+        )
+        cause = Cause(axis=claim.axis, detail=claim.words, role=claim.role, others=claim.others, table=table)
+        return Diagnosis(
+            id=failing.tests[-1],
+            kind="flaky",
+            cause=cause,
+            detail=claim.words,
+            failing=failing,
+            fails=fails,
+            passes=passes,
+            history=fails.results if passes is fails else (*fails.results, *passes.results),
+        )

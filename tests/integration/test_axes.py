@@ -1,0 +1,115 @@
+"""No value of any axis may break a correct program: the control programs pass under all of them."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro_gate.experiment import ENVIRONMENTS, ZONES
+from repro_gate.flake.values import benign_moves, values
+from repro_gate.model import Limits, Mode
+from repro_gate.process import run
+from tests.conftest import MakeLab
+
+CONTROLS = Path(__file__).resolve().parent.parent / "controls"
+TODAY = datetime.datetime.now(tz=datetime.UTC).date()
+VALUES = values(TODAY, run(["locale", "-a"], timeout=20).stdout.split())
+SEEDS = (1, 2, 3)
+LIMITS = Limits(test_seconds=60, total_seconds=240)
+
+INSTANTS: list[dict[str, Any]] = [
+    {"clock": instant.value, **({"timezone": instant.zone} if instant.zone else {})} for instant in VALUES.instants
+]
+
+# Axis -> every value that a campaign moves it to. Those of a start are run in a fresh process.
+EVERY: dict[str, list[dict[str, Any]]] = {
+    "asyncio": [{"asyncio": seed} for seed in SEEDS],
+    "clock": [*INSTANTS, *({"clock": move} for move in benign_moves(TODAY))],
+    "environment": [{"environment": name} for name in ENVIRONMENTS],
+    "gc": [{"gc": value} for value in ("eager", "rare", "jitter:1", "jitter:2", "jitter:3")],
+    "listing": [{"listing": seed} for seed in SEEDS],
+    "load": [{"load": value} for value in VALUES.loads],
+    "locale": [{"locale": value} for value in VALUES.locales],
+    "order": [
+        {"order": order}
+        for order in ("reversed", *(f"{kind}:{seed}" for kind in VALUES.orders if "shuffle" in kind for seed in SEEDS))
+    ],
+    "random": [{"random": seed, "import_random": seed} for seed in SEEDS],
+    "threads": [{"threads": seed} for seed in SEEDS],
+    "timezone": [{"timezone": zone} for zone in ZONES],
+    "hash-seed": [{"hash_seed": seed} for seed in SEEDS],
+}
+for _axis, _conditions in EVERY.items():
+    EVERY[_axis] = [dict(items) for items in dict.fromkeys(tuple(sorted(each.items())) for each in _conditions)]
+STARTS = frozenset({"environment", "locale", "hash-seed", "random"})
+# Not moved by design: file times and what lies outside of Python (see the axis's own words).
+EXEMPT = {"clock": ("prog_mtime.py", "prog_clock_outside.py")}
+
+
+def everything_moved(seed: int) -> dict[str, Any]:
+    """Conditions that differ from neutral on every axis that a single process can take on."""
+    instant = INSTANTS[seed % len(INSTANTS)]
+    return {
+        "hash_seed": seed,
+        "random": seed,
+        "import_random": seed,
+        "order": ("shuffle-module:%d", "shuffle:%d", "shuffle-class:%d")[seed % 3] % seed,
+        "timezone": VALUES.zones[seed % len(VALUES.zones)],
+        "locale": ("C.UTF-8", *VALUES.locales)[seed % (1 + len(VALUES.locales))],
+        "listing": seed,
+        "threads": seed,
+        "asyncio": seed,
+        "load": VALUES.loads[seed % len(VALUES.loads)],
+        "gc": VALUES.collectors[seed % len(VALUES.collectors)].replace("jitter", f"jitter:{seed}"),
+        "environment": VALUES.environments[seed % len(VALUES.environments)],
+        **instant,
+    }
+
+
+def axes_with_programs() -> list[str]:
+    return sorted(path.name for path in CONTROLS.iterdir() if path.is_dir())
+
+
+def copied(axis: str, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(CONTROLS / axis, tmp_path / axis, ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def bad_runs(make: MakeLab, directory: Path, mode: Mode, conditions: list[dict[str, Any]]) -> dict[str, str]:
+    """What did not pass, by id and conditions, with the words of its failure."""
+    lab = make(directory, "-o", "python_files=prog_*.py", "-p", "no:cacheprovider", "-p", "no:randomly")
+    found = {}
+    for one in conditions:
+        result = lab.run(mode, limits=LIMITS, **one)
+        assert result.controls_held, (one, result.notes)
+        assert len(result.runs) > 3, (one, result.notes)
+        for each in result.runs:
+            exempt = "clock" in one and each.id.startswith(EXEMPT["clock"])
+            if not exempt and not (each.outcome.good or each.outcome == "skipped"):
+                found[f"{each.id} {one}"] = each.output[-1500:] or repr(each.failure)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", [axis for axis in axes_with_programs() if axis in EVERY])
+def test_correct_programs_pass_at_every_value_of_their_axis(host_lab: MakeLab, tmp_path: Path, axis: str) -> None:
+    mode = Mode.FRESH if axis in STARTS else Mode.FORK
+    assert bad_runs(host_lab, copied(axis, tmp_path), mode, EVERY[axis]) == {}
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+@pytest.mark.parametrize("axis", axes_with_programs())
+def test_correct_programs_pass_under_neutral_conditions(
+    lab: MakeLab, tmp_path: Path, axis: str, mode: Mode
+) -> None:
+    assert bad_runs(lab, copied(axis, tmp_path), mode, [{}]) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("axis", axes_with_programs())
+def test_correct_programs_pass_with_every_axis_moved(host_lab: MakeLab, tmp_path: Path, axis: str, seed: int) -> None:
+    assert bad_runs(host_lab, copied(axis, tmp_path), Mode.FRESH, [everything_moved(seed)]) == {}
