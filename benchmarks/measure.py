@@ -241,8 +241,13 @@ def check_meters() -> list[tuple[str, str, float]]:
 # --- environments -----------------------------------------------------------------------------
 
 
-def make_venv(directory: Path, packages: Sequence[str], say: Callable[[str], None] = print) -> Path:
-    """A virtual environment with these packages and what they need; its interpreter. Made once."""
+def make_venv(
+    directory: Path, packages: Sequence[str], say: Callable[[str], None] = print, *, like: Path | None = None
+) -> Path:
+    """A virtual environment with these packages and what they need; its interpreter. Made once.
+
+    ``like``: start from a copy of that environment, so that both have the same versions.
+    """
     python = directory / "bin" / "python"
     stamp = directory / ".packages"
     wanted = "\n".join(packages)
@@ -250,7 +255,12 @@ def make_venv(directory: Path, packages: Sequence[str], say: Callable[[str], Non
         return python
     say(f"  making {directory.name}: {' '.join(packages)}")
     shutil.rmtree(directory, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True, env=clean_environment())
+    if like is None:
+        subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True, env=clean_environment())
+    else:
+        # Scripts in bin name the original's interpreter: only ``python -m`` is used of a copy.
+        shutil.copytree(like, directory, symlinks=True)
+        stamp.unlink(missing_ok=True)
     pip(python, "install", "--quiet", *packages)
     stamp.write_text(wanted)
     return python

@@ -132,7 +132,7 @@ def install_plugin(python: Path, cache: Path) -> None:
 def unused(cache: Path, suite: Path, pairs: int) -> dict[str, list[tuple[float, float]]]:
     """Installed and injected, each against plain pytest."""
     plain = measure.make_venv(cache / "venv-plain", ["pytest"], progress)
-    installed = measure.make_venv(cache / "venv-installed", ["pytest"], progress)
+    installed = measure.make_venv(cache / "venv-installed", ["pytest"], progress, like=cache / "venv-plain")
     install_plugin(installed, cache)
     env = measure.clean_environment()
     # By path: a directory that holds the plugin and nothing else, so that only it is found there.

@@ -22,6 +22,8 @@ _NEUTRAL: dict[str, Any] = {
     "usepdb": False,
     "trace": False,
     "collectonly": False,
+    "setuponly": False,
+    "setupplan": False,
     "xmlpath": None,
     # pytest-xdist
     "numprocesses": None,

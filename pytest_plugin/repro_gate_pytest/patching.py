@@ -9,6 +9,7 @@ is not the expected one (another interpreter, no ctypes) the attribute is replac
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from typing import Any, Callable
@@ -21,6 +22,8 @@ except ImportError:  # a Python built without libffi
 _KNOWN_LAYOUT = bool(ctypes) and sys.implementation.name == "cpython"
 
 _METH_VARARGS_KEYWORDS = 0x0001 | 0x0002
+# Sets of the standard library that hold builtins.
+_holders = [os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks, os.supports_effective_ids]
 _kept: list[Any] = []  # what C now points to must never be freed
 
 
@@ -56,6 +59,10 @@ def replace_function(module: types.ModuleType, name: str, make: Callable[[Any], 
         setattr(module, name, Replacement(builtin, make(builtin)))
         return False
     _redirect(builtin, Replacement(original, make(original)))
+    for known in _holders:  # its hash is another one now
+        members = list(known)
+        known.clear()
+        known.update(members)
     return True
 
 

@@ -2,6 +2,7 @@
 
 Enlisted by the gate: everything is done by ``serving``. ``--repro-flake-check``: handed over to
 the gate before any collection. Otherwise: retries are watched if a plugin that retries is loaded.
+PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from typing import Any
 
 import pytest
 
-from repro_gate_pytest import enlist
-
 _RETRIERS = ("pytest_rerunfailures", "pytest_retry")
+
+
+def _enlistment() -> Any:
+    """What the gate asked of this process, or None. An ordinary run must not pay for finding out:
+    only the gate's own bootstrap has imported that module."""
+    return getattr(sys.modules.get("repro_gate_pytest.enlist"), "current", None)
 
 
 class _Runs(argparse.Action):
@@ -40,16 +45,17 @@ def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
     group.addoption("--repro-seed", default=None, metavar="S", help="repeat the flake check with this seed")
     group.addoption("--repro-budget", default=None, metavar="SECONDS", help="stop the flake check after this time")
     group.addoption("--repro-capsules", default=None, metavar="DIR", help="write capsules into this directory")
-    if enlist.current is not None:
+    enlistment = _enlistment()
+    if enlistment is not None:
         from repro_gate_pytest.serving import Serving
 
-        pluginmanager.register(Serving(enlist.current), "repro-gate-serving")
+        pluginmanager.register(Serving(enlistment), "repro-gate-serving")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: Any) -> int | None:
     """Hand a flake check over to the gate: it starts processes of its own."""
-    if config.option.repro_flake_check is None or enlist.current is not None:
+    if config.option.repro_flake_check is None or _enlistment() is not None:
         return None
     from repro_gate_pytest import flake_check
 
@@ -58,7 +64,7 @@ def pytest_cmdline_main(config: Any) -> int | None:
 
 def pytest_configure(config: Any) -> None:
     """Watch retries in an ordinary run."""
-    if enlist.current is None and any(name in sys.modules for name in _RETRIERS):
+    if _enlistment() is None and any(name in sys.modules for name in _RETRIERS):
         from repro_gate_pytest.retries import RetryWatch
 
         config.pluginmanager.register(RetryWatch(config), "repro-gate-retries")

@@ -129,7 +129,7 @@ OPTIONS = [
 
 def files(options: str, tests: str = TESTS) -> dict[str, str]:
     return {
-        "pytest.ini": f"[pytest]\naddopts = {options}\n",
+        "pytest.ini": f"[pytest]\nasyncio_default_fixture_loop_scope = function\naddopts = {options}\n",
         "pkg/__init__.py": "def one():\n    return 1\n",
         "test_mix.py": tests,
     }

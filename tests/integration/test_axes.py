@@ -80,7 +80,7 @@ def copied(axis: str, tmp_path: Path) -> Path:
 
 def bad_runs(make: MakeLab, directory: Path, mode: Mode, conditions: list[dict[str, Any]]) -> dict[str, str]:
     """What did not pass, by id and conditions, with the words of its failure."""
-    lab = make(directory, "-o", "python_files=prog_*.py", "-p", "no:cacheprovider", "-p", "no:randomly")
+    lab = make(directory, "-o", "python_files=prog_*.py", "-p", "no:randomly", "-p", "no:asyncio")
     found = {}
     for one in conditions:
         result = lab.run(mode, limits=LIMITS, **one)

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro_gate.config import Settings, Source, find_root, load, reference
 from repro_gate.config.keys import DEFAULTS, KEYS, Schema, variable, written
 from repro_gate.errors import ConfigError, ReproGateError, UsageError
 from repro_gate.model import AXES
+
+# A machine that is busy with something else is no bug.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def project(root: Path, table: str = "", *, own: str | None = None) -> Path:
@@ -342,6 +345,7 @@ def test_a_long_bad_value_is_cut(tmp_path: Path) -> None:
     assert "xxx…: must be" in message
 
 
+@unhurried
 @given(st.text(st.characters(codec="utf-8"), max_size=200))
 def test_any_text_as_a_file_loads_or_is_refused_in_words(
     tmp_path_factory: pytest.TempPathFactory, content: str

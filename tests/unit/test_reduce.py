@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro_gate.reduce import NotInteresting, ddmin
+
+# A machine that is busy with something else is no bug.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Oracle:
@@ -30,6 +33,7 @@ def lists_with_culprits(draw: st.DrawFn) -> tuple[list[int], set[int]]:
     return items, culprits
 
 
+@unhurried
 @given(lists_with_culprits())
 def test_one_to_three_culprits_are_found_exactly_and_in_order(case: tuple[list[int], set[int]]) -> None:
     items, culprits = case
@@ -39,6 +43,7 @@ def test_one_to_three_culprits_are_found_exactly_and_in_order(case: tuple[list[i
     assert reduction.validated
 
 
+@unhurried
 @given(st.integers(1, 40), st.integers())
 def test_an_oracle_without_any_rule_still_gets_a_failing_one_minimal_list(size: int, seed: int) -> None:
     answers: dict[tuple[int, ...], bool] = {tuple(range(size)): True}
@@ -52,6 +57,7 @@ def test_an_oracle_without_any_rule_still_gets_a_failing_one_minimal_list(size: 
     assert not any(answers[items] for items in smaller if items)
 
 
+@unhurried
 @given(lists_with_culprits())
 def test_every_question_is_new_ordered_not_empty_and_begins_with_the_whole(case: tuple[list[int], set[int]]) -> None:
     items, culprits = case
@@ -64,6 +70,7 @@ def test_every_question_is_new_ordered_not_empty_and_begins_with_the_whole(case:
     assert len(set(oracle.asked)) == len(oracle.asked) == reduction.tried
 
 
+@unhurried
 @given(lists_with_culprits(), st.integers(0, 30))
 def test_a_spent_budget_keeps_the_best_so_far_and_says_so(case: tuple[list[int], set[int]], budget: int) -> None:
     items, culprits = case

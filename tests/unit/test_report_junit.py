@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro_gate.model import (
@@ -24,6 +24,9 @@ from repro_gate.model import (
     Zone,
 )
 from repro_gate.report import as_junit
+
+# A machine that is busy with something else is no bug.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 pytest_plugins = ["pytester"]
 
@@ -173,6 +176,7 @@ def test_testcases_are_named_as_pytest_names_its_own(pytester: pytest.Pytester) 
     assert len(ids) == 4
 
 
+@unhurried
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_any_text_gives_well_formed_xml_that_reads_back_the_same(text: str, other: str) -> None:
     failure = dataclasses.replace(FAILURE, message=other)
@@ -183,6 +187,7 @@ def test_any_text_gives_well_formed_xml_that_reads_back_the_same(text: str, othe
     assert ((output.text or "") if output is not None else "") == as_junit.legal(other)
 
 
+@unhurried
 @given(st.text())
 def test_legal_text_changes_only_what_xml_cannot_hold(text: str) -> None:
     clean = as_junit.legal(text)

@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -25,6 +25,9 @@ from repro_gate.model import (
 from repro_gate.report import words
 from repro_gate.report.outcome import GateVerdict, Reason, decide, exit_code, summary_line
 from repro_gate.report.terminal import summary, view
+
+# A machine that is busy with something else is no bug.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 FAILURE = Failure(
     phase="call", type="KeyError", bases=(), message="'b'\nmore", chain=(), frames=(), fingerprint="f" * 16
@@ -310,6 +313,7 @@ def test_the_replay_command_is_whole_on_its_own_line(width: int) -> None:
 SHELL_PATHS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 
 
+@unhurried
 @given(st.lists(SHELL_PATHS, min_size=20, max_size=20))
 def test_a_shell_reads_the_path_back_from_the_printed_command(paths: list[str]) -> None:
     commands = [words.replay_command(path) for path in paths]
@@ -326,6 +330,7 @@ def test_a_plain_path_is_not_quoted_and_a_dash_is_no_option() -> None:
     assert words.replay_command("-x.zip") == "repro-gate replay ./-x.zip"
 
 
+@unhurried
 @given(st.text())
 def test_visible_text_is_one_line_without_controls_and_is_stable(text: str) -> None:
     shown_text = words.visible(text)
@@ -335,6 +340,7 @@ def test_visible_text_is_one_line_without_controls_and_is_stable(text: str) -> N
         assert shown_text == text
 
 
+@unhurried
 @given(st.text(), st.integers(1, 40))
 def test_a_clipped_text_keeps_head_and_tail_and_says_how_much_is_missing(text: str, limit: int) -> None:
     clipped = words.clip(text, limit)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro_gate.flake.statistics import rates_differ, runs_needed, upper_bound, wilson
+
+# A machine that is busy with something else is no bug.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -46,6 +49,7 @@ def test_nothing_run_and_everything_failed_exclude_nothing() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
+@unhurried
 @given(counts(), CONFIDENCES)
 def test_at_the_bound_so_few_failures_are_exactly_as_rare_as_asked(count: tuple[int, int], confidence: float) -> None:
     failures, runs = count
@@ -55,11 +59,13 @@ def test_at_the_bound_so_few_failures_are_exactly_as_rare_as_asked(count: tuple[
         assert chance == pytest.approx(1 - confidence, rel=1e-6)
 
 
+@unhurried
 @given(st.integers(1, 5000), CONFIDENCES)
 def test_without_failures_the_bound_is_the_closed_form(runs: int, confidence: float) -> None:
     assert upper_bound(0, runs, confidence) == pytest.approx(1 - (1 - confidence) ** (1 / runs), rel=1e-9)
 
 
+@unhurried
 @given(counts(), CONFIDENCES)
 def test_the_bound_rises_with_failures_and_falls_with_clean_runs(count: tuple[int, int], confidence: float) -> None:
     failures, runs = count
@@ -68,6 +74,7 @@ def test_the_bound_rises_with_failures_and_falls_with_clean_runs(count: tuple[in
     assert upper_bound(failures + 1, runs + 1, confidence) >= bound
 
 
+@unhurried
 @given(counts(), st.tuples(CONFIDENCES, CONFIDENCES))
 def test_more_confidence_never_excludes_more(count: tuple[int, int], confidences: tuple[float, float]) -> None:
     low, high = sorted(confidences)
@@ -81,6 +88,7 @@ def test_the_wilson_interval_is_that_of_the_published_values() -> None:
     assert wilson(20, 20) == pytest.approx((0.8389, 1.0), abs=5e-5)
 
 
+@unhurried
 @given(counts(), CONFIDENCES)
 def test_the_wilson_interval_holds_the_rate_and_mirrors(count: tuple[int, int], confidence: float) -> None:
     failures, runs = count
@@ -103,6 +111,7 @@ def test_rounding_does_not_ask_for_one_run_more() -> None:
     assert runs_needed(0.1, 0.271) == 3
 
 
+@unhurried
 @given(st.floats(1e-4, 1.0), CONFIDENCES)
 def test_the_runs_needed_are_enough_and_one_fewer_is_not(rate: float, confidence: float) -> None:
     runs = runs_needed(rate, confidence)
@@ -133,6 +142,7 @@ def test_the_level_is_inclusive_at_the_exact_p_value() -> None:
     assert not rates_differ(4, 4, 0, 4, alpha=1 / 70 - 1e-9)
 
 
+@unhurried
 @given(counts(60), counts(60), st.sampled_from([0.01, 0.05, 0.2]))
 def test_two_rates_are_never_each_higher_than_the_other(a: tuple[int, int], b: tuple[int, int], alpha: float) -> None:
     assert not (rates_differ(*a, *b, alpha) and rates_differ(*b, *a, alpha))

@@ -194,7 +194,7 @@ class Redactor:
 def _is_secret_item(key: str, item: Any) -> bool:
     """Whether the key of a JSON object says that its value is a secret."""
     if isinstance(item, str):
-        return detect.is_secret_pair(key, item)
+        return detect.is_secret_pair(key, _TAG.sub("", item))
     return type(item) in (int, float) and detect.is_secret_pair(key, str(item), bare=True)
 
 

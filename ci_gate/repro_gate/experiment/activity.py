@@ -79,7 +79,7 @@ class Activity:
             self.controls_held = self.controls_held and held
             return
         if self._next() != index:
-            self.notes.append(f"a result out of turn: {self._tests[index]}")
+            self.notes.append(f"a result out of turn: {index}")
             return
         self._add(
             TestRun(

@@ -67,6 +67,7 @@ def _excluded(relative: Path, exclude: tuple[str, ...]) -> bool:
 
 def _copy_link(source: Path, target: Path) -> None:
     os.symlink(os.readlink(source), target)  # noqa: PTH115, PTH211 - a Path would rewrite "./name"
+    shutil.copystat(source, target, follow_symlinks=False)
 
 
 def _copy_file(source: Path, target: Path, *, immutable: bool) -> int:

@@ -335,7 +335,7 @@ class Campaign:
         """Hash seeds cannot be moved in a fork: where starting is cheap, a few more of them."""
         wanted = {"hash-seed", "random"} & self._options.axes
         known = {conditions.hash_seed for conditions in self._findings.tally.conditions}
-        missing = _STARTS - len(known)
+        missing = min(_STARTS - len(known), self._options.runs // 3)
         if not wanted or missing <= 0 or self._collect_seconds > _CHEAP_START or self._out_of_time(_DETECTION_SHARE):
             return
         self._progress.phase("more hash seeds", missing)
@@ -366,6 +366,7 @@ class Campaign:
                 id=test,
                 failing=tuple(tally.samples(test, bad=True)),
                 passing=tuple(tally.samples(test, bad=False)),
+                likely=tally.likely(test, self._neutral()),
                 users=tuple(company_of(test, tally.users)),
             )
             (mixed if good else never).append(suspect)

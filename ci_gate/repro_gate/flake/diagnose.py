@@ -19,6 +19,7 @@ from repro_gate.reduce.ddmin import NotInteresting, ddmin
 
 # Axes that only shift how likely a failure is: one run says little, ten against ten say more.
 _CHANCE = ("threads", "load", "asyncio", "gc")
+_STARTED = ("hash-seed", "locale", "environment")  # axes that cost a process of their own
 _RATE_RUNS = 10
 _PLACES = ("order", "parallel", "leftovers")  # axes that are more than a value in the process
 
@@ -64,20 +65,39 @@ class Detective:
     def _from_sample(self, suspect: Suspect, sample: Sample, alone: Setup) -> Diagnosis | None:
         """It passes alone: which difference to the run in which it failed makes it fail?"""
         seen = sample.conditions
-        values = self._values_moved(seen)
-        in_place = with_axes(alone, values, seen)
-        if values and self._count(in_place, 2).bad:
-            return self._axes(alone, in_place, values)
-        if seen.leftovers:
-            again = with_axes(alone, ("leftovers",), seen)
+        values = [axis for axis in suspect.likely if axis in self._values_moved(seen)]
+        first = suspect.likely[:1]
+        if first == ("order",):
+            found = self._order(sample, alone, ()) if sample.before else None
+        else:
+            likeliest = tuple(axis for axis in first if axis in values)
+            found = self._single(alone, likeliest, self._without_imports(seen))
+        return found or self._by_values(alone, values, seen) or self._by_place(suspect, sample, alone, tuple(values))
+
+    def _by_values(self, alone: Setup, values: list[str], seen: Conditions) -> Diagnosis | None:
+        """What a fork can take on first: only where that is not it, processes are started."""
+        cheap = [axis for axis in values if axis not in _STARTED]
+        for axes, source in ((cheap, self._without_imports(seen)), (values, seen)):
+            there = with_axes(alone, axes, source)
+            if axes and self._count(there, 2).bad:
+                return self._axes(alone, there, tuple(axes))
+        return None
+
+    def _without_imports(self, seen: Conditions) -> Conditions:
+        """The same draws in tests, but those of imports at rest: a fork can take that on."""
+        return dataclasses.replace(seen, import_random=self._neutral.import_random)
+
+    def _by_place(self, suspect: Suspect, sample: Sample, alone: Setup, values: tuple[str, ...]) -> Diagnosis | None:
+        """Other tests before it, beside it, or its own earlier run."""
+        if sample.conditions.leftovers:
+            again = with_axes(alone, ("leftovers",), sample.conditions)
             if self._count(again, 2).bad:
-                words = "fails when it runs again in the same directory"
-                return self._claim("leftovers", again, alone, words)
+                return self._claim("leftovers", again, alone, "fails when it runs again in the same directory")
         if sample.before and "order" in self.axes:
             found = self._order(sample, alone, values)
             if found is not None:
                 return found
-        if seen.parallel > 1 or suspect.users:
+        if sample.conditions.parallel > 1 or suspect.users:
             return self._parallel(suspect, alone)
         return None
 
@@ -101,21 +121,26 @@ class Detective:
     # -- one axis ---------------------------------------------------------------------------
 
     def _axes(self, base: Setup, failing: Setup, axes: tuple[str, ...]) -> Diagnosis:
-        """Move each axis alone; the first that makes it fail each time is the cause."""
-        singles = {axis: with_axes(base, (axis,), failing.conditions) for axis in axes}
-        counts = {axis: self._count(setup, 2) for axis, setup in singles.items()}
-        sure = [axis for axis in AXES if axis in counts and counts[axis].always_bad]
-        for axis in sure:
-            if axis == "clock" and self._is_artefact(base):
-                continue
-            if axis in _CHANCE and not self._decides(singles[axis], base):
-                continue
-            return self._claim(axis, singles[axis], base, self._words(axis, singles[axis], base))
-        if sure == ["clock"]:
-            return _artefact(base)
+        """Move each axis alone, the likeliest first: one that makes it fail each time is the cause."""
+        found = self._single(base, axes, failing.conditions)
+        if found is not None:
+            return found
         if self._count(failing, 6).always_bad:
             return self._together(base, failing, axes)
         return self._chance(base, failing)
+
+    def _single(self, base: Setup, axes: tuple[str, ...], seen: Conditions) -> Diagnosis | None:
+        """The first of ``axes`` that, moved alone, makes it fail each time."""
+        for axis in axes:
+            setup = with_axes(base, (axis,), seen)
+            if not self._count(setup, 2).always_bad:
+                continue
+            if axis in _CHANCE and not self._decides(setup, base):
+                continue
+            if axis == "clock" and self._is_artefact(base):
+                return _artefact(base)
+            return self._claim(axis, setup, base, self._words(axis, setup, base))
+        return None
 
     def _decides(self, failing: Setup, passing: Setup) -> bool:
         """Whether one side fails each time and the other never, five times each."""
@@ -183,7 +208,7 @@ class Detective:
     def _fails_alone(self, suspect: Suspect, alone: Setup) -> Diagnosis:
         """It fails alone under neutral conditions: what makes it pass?"""
         for sample in suspect.passing[:2]:
-            values = self._values_moved(sample.conditions)
+            values = tuple(a for a in suspect.likely if a in self._values_moved(sample.conditions))
             before = Setup(tests=(*sample.before, suspect.id), conditions=self._neutral)
             if sample.before and "order" in self.axes and self._count(before, 1).good:
                 found = self._brittle(sample, alone)
@@ -215,11 +240,16 @@ class Detective:
 
     def _cured(self, alone: Setup, elsewhere: Setup, axes: tuple[str, ...]) -> Diagnosis:
         """It fails neutral and passes elsewhere: which axis cures it?"""
-        singles = {axis: with_axes(alone, (axis,), elsewhere.conditions) for axis in axes}
-        counts = {axis: self._count(setup, 2) for axis, setup in singles.items()}
-        cures = [axis for axis in AXES if axis in counts and counts[axis].good]
-        for axis in sorted(cures, key=lambda axis: not counts[axis].always_good):
-            return self._claim(axis, alone, singles[axis], self._words(axis, alone, singles[axis]))
+        sometimes = ""
+        for axis in axes:
+            setup = with_axes(alone, (axis,), elsewhere.conditions)
+            seen = self._count(setup, 2)
+            if seen.always_good:
+                return self._claim(axis, alone, setup, self._words(axis, alone, setup))
+            sometimes = sometimes or (axis if seen.good else "")
+        if sometimes:
+            setup = with_axes(alone, (sometimes,), elsewhere.conditions)
+            return self._claim(sometimes, alone, setup, self._words(sometimes, alone, setup))
         return self._claim(None, alone, elsewhere, "passes only where several axes are moved together")
 
     # -- several at once --------------------------------------------------------------------

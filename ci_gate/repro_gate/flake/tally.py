@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from repro_gate.errors import DiskFull
-from repro_gate.model import Conditions, Failure, Outcome, TestRun
+from repro_gate.model import AXES, Conditions, Failure, Outcome, TestRun
 
 _CODES = {outcome: code for code, outcome in enumerate(Outcome, start=1)}
 _OUTCOMES = {code: outcome for outcome, code in _CODES.items()}
@@ -179,6 +179,25 @@ class Tally:
             if len(found) == most:
                 break
         return found
+
+    def likely(self, test: str, neutral: Conditions) -> tuple[str, ...]:
+        """All axes, by how much more often the test failed where they were moved."""
+        moved: dict[str, list[int]] = {axis: [0, 0] for axis in AXES}
+        still: dict[str, list[int]] = {axis: [0, 0] for axis in AXES}
+        for number, outcome in self.rows[test].outcomes():
+            if not (outcome.good or outcome.bad):
+                continue
+            differing = self.conditions[number].differences(neutral)
+            for axis in AXES:
+                side = (moved if axis in differing else still)[axis]
+                side[0] += outcome.bad
+                side[1] += 1
+
+        def contrast(axis: str) -> float:
+            (bad, of), (rest_bad, rest_of) = moved[axis], still[axis]
+            return abs((bad + 0.5) / (of + 1) - (rest_bad + 0.5) / (rest_of + 1))
+
+        return tuple(sorted(AXES, key=lambda axis: -contrast(axis)))
 
     def close(self) -> None:
         """Close what is open; on a full disk the last lines may be lost, and that is known by then."""

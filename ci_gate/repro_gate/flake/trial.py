@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from repro_gate.experiment import Job
 from repro_gate.flake.tally import Sample
-from repro_gate.model import Cause, Conditions, Experiment, ExperimentResult, Limits, Mode, TestRun
+from repro_gate.model import AXES, Cause, Conditions, Experiment, ExperimentResult, Limits, Mode, TestRun
 
 Ask = Callable[[Sequence[Job]], list[ExperimentResult]]
 
@@ -29,11 +29,16 @@ class Setup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Suspect:
-    """A test with mixed outcomes (or one that never passed, to be tried alone)."""
+    """A test with mixed outcomes (or one that never passed, to be tried alone).
+
+    ``likely``: every axis, those first that were moved where it failed and not where it passed;
+    it only decides what is tried first.
+    """
 
     id: str
     failing: tuple[Sample, ...]
     passing: tuple[Sample, ...]
+    likely: tuple[str, ...] = AXES
     users: tuple[str, ...] = ()  # tests seen to use the same file or port
 
 

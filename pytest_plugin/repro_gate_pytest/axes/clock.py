@@ -2,7 +2,8 @@
 
 ``2028-02-29T12:00:00`` is a local time. A leading ``~`` lets the instant pass between two
 readings: the test's first reading comes half a millisecond before it, the second after it
-(``~~``: the second and third). So that time does not run backwards, each further test of a run
+(``~~``: the second and third, if they follow each other within 20 ms). Time between readings
+passes as it really does, but for that step forward. So that time does not run backwards, each further test of a run
 meets the same time of day one day later. Not moved: file times, child processes, SQLite's own
 clock; a finding that rests on the difference is dropped by the gate's benign move.
 """
@@ -19,7 +20,8 @@ from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis
 
 _mktime = time.mktime
-_BEFORE = 0.0005
+# Nanoseconds before the instant at which the first reading stands, by the number of tildes.
+_BEFORE = (0, 500_000, 20_000_000)
 
 
 class Clock(Axis):
@@ -62,34 +64,33 @@ class Clock(Axis):
             return
         instant = datetime.datetime.fromisoformat(value.lstrip("~"))
         self._moved = True
-        self._cross_after = len(value) - len(value.lstrip("~"))
+        self._cross_after = min(len(value) - len(value.lstrip("~")), len(_BEFORE) - 1)
         if self._cross_after:
             self._instant = instant
-        self._move_to(instant, 0)
+        self._move_to(instant)
 
     def before_test(self, key: str) -> None:
         self._reads = 0
         if self._instant is not None:
             self._day += 1
-            self._move_to(self._instant + datetime.timedelta(days=self._day), -_BEFORE)
+            self._move_to(self._instant + datetime.timedelta(days=self._day))
 
     def touched(self) -> bool:
         return self._reads > 0
 
-    def _move_to(self, instant: datetime.datetime, seconds: float) -> None:
-        target = _mktime(instant.timetuple()) + instant.microsecond / 1e6 + seconds
-        self._offset = int(target * 1e9) - self._real_ns()
-        self._anchor = int(target * 1e9)
+    def _move_to(self, instant: datetime.datetime) -> None:
+        self._target = int(_mktime(instant.timetuple())) * 10**9 + instant.microsecond * 1000
+        self._offset = self._target - _BEFORE[self._cross_after] - self._real_ns()
 
     def _now_ns(self) -> int:
         self._reads += 1
         if self._instant is None:
             return self._real_ns() + self._offset
-        if self._reads <= self._cross_after:
+        if self._reads == 1:
             # Stand just before the instant however long the test took to get here.
-            self._offset = self._anchor + self._reads * 1000 - self._real_ns()
+            self._offset = self._target - _BEFORE[self._cross_after] - self._real_ns()
         elif self._reads == self._cross_after + 1:
-            self._offset = max(self._offset, self._anchor + int(2e9 * _BEFORE) - self._real_ns())
+            self._offset = max(self._offset, self._target + _BEFORE[1] - self._real_ns())
         return self._real_ns() + self._offset
 
     def _now(self) -> float:

@@ -1,0 +1,245 @@
+"""A tree is copied as it is, put back as it was, and removed whatever was done to it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repro_gate.errors import TreeTooLarge
+from repro_gate.experiment import find_tree, tree
+from tests.conftest import write_files
+
+NO_LIMIT = 1 << 40
+
+
+def copied(source: Path, target: Path, *, exclude: tuple[str, ...] = (), max_bytes: int = NO_LIMIT) -> Path:
+    tree.copy_tree(source, target, exclude=exclude, max_bytes=max_bytes)
+    return target
+
+
+def listing(root: Path) -> dict[str, Any]:
+    """Everything below ``root``: contents, link texts, modes."""
+    found: dict[str, Any] = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if path.is_symlink():
+            found[name] = ("link", os.readlink(path))
+        elif path.is_dir():
+            found[name] = ("folder", stat.S_IMODE(path.lstat().st_mode))
+        else:
+            found[name] = ("file", path.read_bytes(), stat.S_IMODE(path.lstat().st_mode))
+    return found
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    root = write_files(tmp_path / "source", {"a.txt": "a", "dir/b.bin": b"\0\xff", "dir/deep/c": "c", "run.sh": "x"})
+    (root / "run.sh").chmod(0o755)
+    (root / "empty").mkdir()
+    (root / "link").symlink_to("./dir//b.bin")
+    (root / "broken").symlink_to("nowhere")
+    (root / "folder-link").symlink_to("dir")
+    (root / "outside").symlink_to("/etc")
+    os.utime(root / "a.txt", ns=(10**18, 10**18))
+    return root
+
+
+def test_a_copy_has_the_same_files_links_modes_and_times(source: Path, tmp_path: Path) -> None:
+    target = copied(source, tmp_path / "t" / "copy")
+    assert listing(target) == listing(source)
+    assert (target / "a.txt").stat().st_mtime_ns == 10**18
+    assert tree.snapshot(target) == tree.snapshot(source)
+
+
+def test_what_tests_never_need_is_left_out(source: Path, tmp_path: Path) -> None:
+    write_files(
+        source,
+        {
+            "node_modules/x": "",
+            ".tox/x": "",
+            ".pytest_cache/x": "",
+            "myenv/pyvenv.cfg": "",
+            "myenv/lib/x.py": "",
+            "dir/__pycache__/test_a.cpython-311-pytest-9.2.0.pyc": b"",
+            "dir/__pycache__/a.cpython-311.pyc": b"",
+            "keep/node_modules.txt": "",
+        },
+    )
+    names = set(listing(copied(source, tmp_path / "copy")))
+    assert not {name for name in names if name.split("/")[0] in ("node_modules", ".tox", ".pytest_cache", "myenv")}
+    assert "dir/__pycache__/a.cpython-311.pyc" in names
+    assert "dir/__pycache__/test_a.cpython-311-pytest-9.2.0.pyc" not in names
+    assert "keep/node_modules.txt" in names
+
+
+@pytest.mark.parametrize(
+    ("globs", "gone"),
+    [
+        (("dir",), {"dir", "dir/b.bin", "dir/deep", "dir/deep/c"}),
+        (("*.bin",), {"dir/b.bin"}),
+        (("dir/deep/*",), {"dir/deep/c"}),
+        (("a.txt", "run.sh"), {"a.txt", "run.sh"}),
+        (("nothing",), set()),
+    ],
+)
+def test_globs_name_what_is_left_out(source: Path, tmp_path: Path, globs: tuple[str, ...], gone: set[str]) -> None:
+    assert set(listing(source)) - set(listing(copied(source, tmp_path / "copy", exclude=globs))) == gone
+
+
+def test_sockets_and_pipes_are_left_out(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(source / "pipe")
+    monkeypatch.chdir(source)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        assert not {"pipe", "socket"} & set(listing(copied(source, tmp_path / "copy")))
+
+
+def test_a_tree_that_is_too_large_is_refused_with_its_size(source: Path, tmp_path: Path) -> None:
+    (source / "large").write_bytes(b"x" * (2 * 2**20))
+    with pytest.raises(TreeTooLarge, match="more than 1 MiB"):
+        copied(source, tmp_path / "copy", max_bytes=2**20)
+    assert set(listing(copied(source, tmp_path / "other", exclude=("large",), max_bytes=2**20))) >= {"a.txt"}
+
+
+def test_gits_objects_are_shared_and_everything_else_is_not(source: Path, tmp_path: Path) -> None:
+    write_files(source, {".git/objects/ab/cdef": "object", ".git/index": "index"})
+    target = copied(source, tmp_path / "copy")
+    assert (target / ".git/objects/ab/cdef").samefile(source / ".git/objects/ab/cdef")
+    assert not (target / ".git/index").samefile(source / ".git/index")
+    assert not (target / "a.txt").samefile(source / "a.txt")
+
+
+def hostile_removed(root: Path) -> None:
+    (root / "a.txt").unlink()
+    (root / "dir/deep/c").unlink()
+    (root / "dir/deep").rmdir()
+
+
+def hostile_added(root: Path) -> None:
+    write_files(root, {"new": "", "dir/new/x/y": "", "empty/e": ""})
+    (root / "new-link").symlink_to("/")
+    os.mkfifo(root / "pipe")
+
+
+def hostile_changed(root: Path) -> None:
+    (root / "a.txt").write_text("b")
+    (root / "run.sh").chmod(0o644)
+    (root / "dir").chmod(0o700)
+
+
+def hostile_same_size_and_time(root: Path) -> None:
+    (root / "dir/b.bin").write_bytes(b"\1\2")
+
+
+def hostile_swapped(root: Path) -> None:
+    (root / "a.txt").unlink()
+    (root / "a.txt").mkdir()
+    (root / "a.txt/inside").write_text("")
+    (root / "empty").rmdir()
+    (root / "empty").write_text("now a file")
+    (root / "link").unlink()
+    (root / "link").symlink_to("elsewhere")
+    tree.remove(root / "dir/deep")
+    (root / "dir/deep").symlink_to("/etc")
+
+
+def hostile_unreadable(root: Path) -> None:
+    write_files(root, {"locked/in/x": ""})
+    (root / "locked/in").chmod(0)
+    (root / "locked").chmod(0)
+    (root / "dir").chmod(0)
+    (root / "a.txt").chmod(0)
+
+
+def hostile_everything_gone(root: Path) -> None:
+    tree.remove(root)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        hostile_removed,
+        hostile_added,
+        hostile_changed,
+        hostile_same_size_and_time,
+        hostile_swapped,
+        hostile_unreadable,
+        hostile_everything_gone,
+    ],
+    ids=lambda change: change.__name__.removeprefix("hostile_"),
+)
+def test_a_tree_is_put_back_as_it_was(source: Path, tmp_path: Path, change: Callable[[Path], None]) -> None:
+    target = copied(source, tmp_path / "copy")
+    before, seen = tree.snapshot(target), listing(target)
+    change(target)
+    assert tree.restore(target, before, source) is True
+    assert listing(target) == seen
+    assert tree.restore(target, before, source) is False
+    assert os.listdir("/etc") != []
+
+
+NAMES = st.sampled_from(["a.txt", "dir", "dir/b.bin", "dir/deep/c", "new", "dir/new", "link", "empty"])
+STEPS = st.lists(st.tuples(st.sampled_from(["remove", "write", "folder", "link", "lock"]), NAMES), max_size=8)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(STEPS)
+def test_any_sequence_of_changes_is_undone(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]) -> None:
+    base = tmp_path_factory.mktemp("t")
+    source = write_files(base / "source", {"a.txt": "a", "dir/b.bin": "b", "dir/deep/c": "c"})
+    (source / "link").symlink_to("dir")
+    (source / "empty").mkdir()
+    target = copied(source, base / "copy")
+    before, seen = tree.snapshot(target), listing(target)
+    for what, name in steps:
+        path = target / name
+        try:
+            if what == "remove":
+                tree.remove(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            elif what == "write":
+                path.write_text(what)
+            elif what == "folder":
+                path.mkdir()
+            elif what == "link":
+                path.symlink_to("..")
+            else:
+                path.chmod(0)
+        except OSError:
+            continue
+    tree.restore(target, before, source)
+    assert listing(target) == seen
+
+
+def test_removing_takes_what_was_made_unreadable_and_leaves_what_links_lead_to(source: Path, tmp_path: Path) -> None:
+    target = copied(source, tmp_path / "copy")
+    (target / "to-source").symlink_to(source)
+    hostile_unreadable(target)
+    tree.remove(target)
+    assert not target.exists()
+    assert (source / "a.txt").exists()
+    tree.remove(target)
+
+
+def test_wiping_keeps_the_directory_and_what_is_named(source: Path) -> None:
+    tree.wipe(source, keep=frozenset({"dir", "link"}))
+    assert set(os.listdir(source)) == {"dir", "link"}
+    assert (source / "dir/deep/c").read_text() == "c"
+
+
+def test_the_tree_of_a_directory_is_its_repository_or_its_project_or_itself(tmp_path: Path) -> None:
+    inner = tmp_path / "repo/lib/pkg"
+    inner.mkdir(parents=True)
+    assert find_tree(inner) == (inner, "")
+    (tmp_path / "repo/lib/pyproject.toml").touch()
+    assert find_tree(inner) == (tmp_path / "repo/lib", "pkg")
+    (tmp_path / "repo/.git").touch()
+    assert find_tree(inner) == (tmp_path / "repo", "lib/pkg")
+    assert find_tree(tmp_path / "repo") == (tmp_path / "repo", "")
