@@ -7,6 +7,7 @@ a verdict (flake, gates). ``docs/exit-codes.md`` lists this table; a test compar
 from __future__ import annotations
 
 import enum
+import errno
 from typing import ClassVar
 
 
@@ -131,6 +132,13 @@ class DiskFull(ReproGateError):
     exit_code = ExitCode.INCONCLUSIVE
     slug = "disk-full"
     default_next_step = "Free space, or point `TMPDIR` and `--capsules` at a larger disk."
+
+
+def disk_full(error: OSError, where: str) -> DiskFull | None:
+    """The DiskFull that an operating system's error means, or None where it means something else."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    return DiskFull(f"No space left on the disk of {error.filename or where}.")
 
 
 class ReplayDiffers(ReproGateError):

@@ -102,9 +102,7 @@ def test_correct_programs_pass_at_every_value_of_their_axis(host_lab: MakeLab, t
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 @pytest.mark.parametrize("axis", axes_with_programs())
-def test_correct_programs_pass_under_neutral_conditions(
-    lab: MakeLab, tmp_path: Path, axis: str, mode: Mode
-) -> None:
+def test_correct_programs_pass_under_neutral_conditions(lab: MakeLab, tmp_path: Path, axis: str, mode: Mode) -> None:
     assert bad_runs(lab, copied(axis, tmp_path), mode, [{}]) == {}
 
 

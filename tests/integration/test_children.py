@@ -269,7 +269,9 @@ def check(one: ExperimentResult, culprit: Culprit) -> None:
     """The culprit is told from the others, and they have their results."""
     seen = outcomes(one)
     told = (seen, one.notes, [run.output[-600:] for run in one.runs])
-    assert list(seen) == ["test_before", "test_before_failing", "test_culprit", "test_after", "test_after_failing"], told
+    assert list(seen) == ["test_before", "test_before_failing", "test_culprit", "test_after", "test_after_failing"], (
+        told
+    )
     assert seen["test_culprit"] == culprit.outcome, told
     assert (seen["test_before"], seen["test_before_failing"]) == ("passed", "failed"), told
     if culprit.spoils:

@@ -248,7 +248,11 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
     "flat": ({"pkg.py": "x = 1\n", "test_a.py": "import pkg\n" + ONE}, "", ()),
     "flat with tests in a folder": ({"pkg.py": "x = 1\n", "tests/test_a.py": "import pkg\n" + ONE}, "", ()),
     "tests in a package": (
-        {"pkg.py": "x = 1\n", "tests/__init__.py": "", "tests/test_a.py": "from tests import test_a; import pkg\n" + ONE},
+        {
+            "pkg.py": "x = 1\n",
+            "tests/__init__.py": "",
+            "tests/test_a.py": "from tests import test_a; import pkg\n" + ONE,
+        },
         "",
         (),
     ),
@@ -261,7 +265,11 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
         "",
         (),
     ),
-    "pytest.ini": ({"pytest.ini": "[pytest]\npython_files = check_*.py\n", "check_a.py": ONE, "test_b.py": "1/0"}, "", ()),
+    "pytest.ini": (
+        {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "check_a.py": ONE, "test_b.py": "1/0"},
+        "",
+        (),
+    ),
     "tox.ini": ({"tox.ini": "[pytest]\npython_files = check_*.py\n", "check_a.py": ONE, "test_b.py": "1/0"}, "", ()),
     "setup.cfg": (
         {"setup.cfg": "[tool:pytest]\npython_files = check_*.py\n", "check_a.py": ONE, "test_b.py": "1/0"},
@@ -455,9 +463,7 @@ def test_the_tree_is_put_back_between_experiments(project: MakeProject, lab: Mak
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
-def test_leftovers_of_a_first_pass_are_there_in_the_second(
-    project: MakeProject, lab: MakeLab, mode: Mode
-) -> None:
+def test_leftovers_of_a_first_pass_are_there_in_the_second(project: MakeProject, lab: MakeLab, mode: Mode) -> None:
     tests = """\
         import pathlib
         def test_once(): pathlib.Path("left").touch(exist_ok=False)
@@ -484,7 +490,9 @@ def test_partners_run_in_the_same_directory_and_are_gone_afterwards(
                 pathlib.Path("busy").touch()
     """
     one = lab(project({"test_a.py": tests}), *PLAIN)
-    result = one.run(mode, ("test_a.py::test_waits_for_a_partner",), partners=(("test_a.py::test_partner",),), parallel=2)
+    result = one.run(
+        mode, ("test_a.py::test_waits_for_a_partner",), partners=(("test_a.py::test_partner",),), parallel=2
+    )
     assert outcomes(result) == {"test_waits_for_a_partner": "passed"}
     assert result.controls_held
 

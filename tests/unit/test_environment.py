@@ -18,7 +18,9 @@ def test_names_of_secrets_are_withheld_and_named(name: str) -> None:
     assert (visible, withheld) == ({"PATH": "/bin"}, (name,))
 
 
-@pytest.mark.parametrize("name", ["PATH", "AUTHOR", "KEYBOARD", "MONKEY", "DATABASE_URL", "PYTHONPATH", "CI", "LD_LIBRARY_PATH"])
+@pytest.mark.parametrize(
+    "name", ["PATH", "AUTHOR", "KEYBOARD", "MONKEY", "DATABASE_URL", "PYTHONPATH", "CI", "LD_LIBRARY_PATH"]
+)
 def test_ordinary_names_are_seen(name: str) -> None:
     assert visible_environment({name: "x"}, user_base="") == ({name: "x"}, ())
 

@@ -29,7 +29,9 @@ def test_a_mebibyte_on_each_stream_is_read_to_its_end(tmp_path: Path) -> None:
     assert (len(done.stdout), len(done.stderr)) == (2**20, 2**20)
 
 
-@pytest.mark.parametrize(("program", "status"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", -15)])
+@pytest.mark.parametrize(
+    ("program", "status"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", -15)]
+)
 def test_the_status_is_that_of_the_program(tmp_path: Path, program: str, status: int) -> None:
     assert run(python(program), cwd=tmp_path).status == status
 
@@ -138,7 +140,11 @@ def test_umask_environment_and_directory_are_as_given(tmp_path: Path) -> None:
 
 def test_descendants_and_the_memory_they_hold_are_found(tmp_path: Path) -> None:
     inner = "import time; kept = bytearray(b'x') * (50 * 2**20); print('ready', flush=True); time.sleep(300)"
-    process = start(python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"), env=os.environ, cwd=tmp_path)
+    process = start(
+        python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"),
+        env=os.environ,
+        cwd=tmp_path,
+    )
     while "ready\n" not in process.output()[0]:
         time.sleep(0.01)
     assert len(descendants(process.pid)) == 1

@@ -192,7 +192,9 @@ STEPS = st.lists(st.tuples(st.sampled_from(["remove", "write", "folder", "link",
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(STEPS)
-def test_any_sequence_of_changes_is_undone(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]) -> None:
+def test_any_sequence_of_changes_is_undone(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
+) -> None:
     base = tmp_path_factory.mktemp("t")
     source = write_files(base / "source", {"a.txt": "a", "dir/b.bin": "b", "dir/deep/c": "c"})
     (source / "link").symlink_to("dir")

@@ -14,7 +14,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from repro_gate.errors import DiskFull, ExitCode, ReproGateError
+from repro_gate.errors import DiskFull, ExitCode, ReproGateError, disk_full
 from repro_gate.process import adopt_orphans, end_descendants
 
 
@@ -52,13 +52,23 @@ def guarded(command: Callable[[], int], err: Console) -> int:
         return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         return int(ExitCode.INTERNAL)
+    except OSError as broken:
+        full = disk_full(broken, "temporary files")
+        if full is None:
+            return _internal(err)
+        say(full, err)
+        return int(full.exit_code)
     except Exception:  # noqa: BLE001 - the outermost frame: nothing may escape without a sentence
-        err.print("internal error: this is a bug of repro-gate", style="bold red")
-        err.print(Text(traceback.format_exc()))
-        err.print(ReproGateError.default_next_step, markup=False)
-        return int(ExitCode.INTERNAL)
+        return _internal(err)
     finally:
         end_descendants()
+
+
+def _internal(err: Console) -> int:
+    err.print("internal error: this is a bug of repro-gate", style="bold red")
+    err.print(Text(traceback.format_exc()))
+    err.print(ReproGateError.default_next_step, markup=False)
+    return int(ExitCode.INTERNAL)
 
 
 def say(error: ReproGateError, err: Console) -> None:

@@ -73,13 +73,17 @@ class Lab:
         self._inifile = ""
         self.started_processes = 0
 
-    def __enter__(self) -> Self:
-        tree.copy_tree(
-            self.project.original,
-            self._template,
-            exclude=self.project.exclude,
-            max_bytes=self.project.max_tree_bytes,
-        )
+    def __enter__(self) -> Lab:
+        try:
+            tree.copy_tree(
+                self.project.original,
+                self._template,
+                exclude=self.project.exclude,
+                max_bytes=self.project.max_tree_bytes,
+            )
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:

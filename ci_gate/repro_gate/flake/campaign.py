@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from repro_gate.errors import ControlsFailed, DiskFull, ServerLost
+from repro_gate.errors import ControlsFailed, DiskFull, ServerLost, disk_full
 from repro_gate.experiment import Job, Lab, arrange, tree_wipe
 from repro_gate.flake.brief import Findings, Options, Progress, Silent
 from repro_gate.flake.broker import Broker
@@ -78,6 +78,11 @@ class Campaign:
             findings.incomplete = "interrupted"
         except DiskFull as full:
             findings.incomplete = str(full)
+        except OSError as broken:
+            full_disk = disk_full(broken, str(self._directory))
+            if full_disk is None:
+                raise
+            findings.incomplete = str(full_disk)
         finally:
             self._lab.cancel()
         return findings

@@ -219,6 +219,8 @@ def _publish(
             effects.progress.advance()
     except DiskFull as full:
         findings.incomplete = findings.incomplete or str(full)
+    except KeyboardInterrupt:
+        findings.incomplete = "interrupted"
     return tuple(packed.get(verdict.id, verdict) for verdict in verdicts)
 
 
