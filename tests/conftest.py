@@ -21,6 +21,7 @@ from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, M
 from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, probe
 
 MARK = "RG_TEST_MARK"
+LIMITS = Limits(test_seconds=30, total_seconds=120)
 
 Files = Mapping[str, str | bytes]
 MakeProject = Callable[..., Path]
@@ -89,7 +90,7 @@ class TestLab:
         tests: tuple[str, ...] | None = None,
         *,
         partners: tuple[tuple[str, ...], ...] = (),
-        limits: Limits = Limits(test_seconds=30, total_seconds=120),
+        limits: Limits = LIMITS,
         files: tuple[str, ...] = (),
         **conditions: Any,
     ) -> ExperimentResult:

@@ -18,15 +18,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from repro_gate_pytest import wire
 
 _SKIPPED = shutil.ignore_patterns(
-    "node_modules", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".repro-gate", ".hypothesis", "*-pytest-*.pyc"
+    "node_modules",
+    ".tox",
+    ".nox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".repro-gate",
+    ".hypothesis",
+    "*-pytest-*.pyc",
 )
 _SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
-_DROPPED = re.compile(r"^(GITHUB_|ACTIONS_|RUNNER_|REPRO_GATE_|COV_CORE_|COVERAGE_|LC_|LANG$|LANGUAGE$|TZ$|PYTHONPATH$)")
+_DROPPED = re.compile(
+    r"^(GITHUB_|ACTIONS_|RUNNER_|REPRO_GATE_|COV_CORE_|COVERAGE_|LC_|LANG$|LANGUAGE$|TZ$|PYTHONPATH$)"
+)
 _COLLECT_SECONDS = 300.0
 _TEST_SECONDS = 300.0
 
@@ -35,7 +45,7 @@ class NoReplay(Exception):
     """It could not even be tried; the sentence says why."""
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
     """0: the failure came back each time (or, unpinned, at least once); 1: it did not; 2: usage; 3: not tried."""
     options = _options(arguments)
     try:
@@ -53,7 +63,9 @@ def main(arguments: List[str]) -> int:
             expected = _expected(manifest, outcome, failure)
             seen += expected
             said = outcome if failure is None else "%s: %s" % (outcome, failure["message"].split("\n", 1)[0][:100])
-            print("  %d/%d %s  %s (%.1f s)" % (number, times, "same failure" if expected else "DIFFERENT", said, seconds))
+            print(
+                "  %d/%d %s  %s (%.1f s)" % (number, times, "same failure" if expected else "DIFFERENT", said, seconds)
+            )
             sys.stdout.flush()
     except NoReplay as why:
         print("not replayed: %s" % why, file=sys.stderr)
@@ -63,7 +75,7 @@ def main(arguments: List[str]) -> int:
     return 0 if seen == times or (not pinned and seen) else 1
 
 
-def _options(arguments: List[str]) -> Any:
+def _options(arguments: list[str]) -> Any:
     parser = argparse.ArgumentParser(prog="repro.sh", description="Replay this capsule's failure.")
     parser.add_argument("capsule", help=argparse.SUPPRESS)
     parser.add_argument("--repo", default=".", help="a checkout of the capsule's commit (default: this directory)")
@@ -71,8 +83,8 @@ def _options(arguments: List[str]) -> Any:
     return parser.parse_args(arguments)
 
 
-def _repository(options: Any, manifest: Dict[str, Any]) -> str:
-    repo = os.path.realpath(options.repo)
+def _repository(options: Any, manifest: dict[str, Any]) -> str:
+    repo: str = os.path.realpath(options.repo)
     capsule = os.path.realpath(options.capsule)
     if repo == capsule or repo.startswith(capsule + os.sep):
         raise NoReplay("name a checkout of the project: ./repro.sh --repo DIR")
@@ -81,18 +93,18 @@ def _repository(options: Any, manifest: Dict[str, Any]) -> str:
     return repo
 
 
-def _expected(manifest: Dict[str, Any], outcome: str, failure: Optional[Dict[str, Any]]) -> bool:
+def _expected(manifest: dict[str, Any], outcome: str, failure: dict[str, Any] | None) -> bool:
     expected = manifest["expected"]
     if outcome != expected["outcome"]:
         return False
     return not expected["fingerprint"] or (failure is not None and failure["fingerprint"] == expected["fingerprint"])
 
 
-def _attempt(manifest: Dict[str, Any], repo: str, capsule: str) -> Tuple[str, Optional[Dict[str, Any]], float]:
+def _attempt(manifest: dict[str, Any], repo: str, capsule: str) -> tuple[str, dict[str, Any] | None, float]:
     """One replay in fresh processes and directories: the victim's outcome and failure."""
     base = tempfile.mkdtemp(prefix="rg-")
     began = time.monotonic()
-    processes: List[_TestProcess] = []
+    processes: list[_TestProcess] = []
     try:
         place = _Place(base, repo, manifest)
         for _ in range(manifest["conditions"]["leftovers"]):
@@ -101,7 +113,7 @@ def _attempt(manifest: Dict[str, Any], repo: str, capsule: str) -> Tuple[str, Op
             before.wait_ready()
             before.run(manifest["tests"])
             before.finish(manifest["victim"])
-        lanes = [manifest["tests"]] + list(manifest["partners"])
+        lanes = [manifest["tests"], *manifest["partners"]]
         current = [_TestProcess(place, capsule, number) for number in range(len(lanes))]
         processes += current
         for process in current:
@@ -119,12 +131,12 @@ def _attempt(manifest: Dict[str, Any], repo: str, capsule: str) -> Tuple[str, Op
 class _Place:
     """Fresh directories under the capsule's conditions."""
 
-    def __init__(self, base: str, repo: str, manifest: Dict[str, Any]) -> None:
+    def __init__(self, base: str, repo: str, manifest: dict[str, Any]) -> None:
         self.base = base
         self.repo = repo
         self.root: str = manifest["project"]["root"]
-        self.arguments: List[str] = manifest["pytest_args"]
-        self.conditions: Dict[str, Any] = dict(wire.NEUTRAL, **manifest["conditions"])
+        self.arguments: list[str] = manifest["pytest_args"]
+        self.conditions: dict[str, Any] = dict(wire.NEUTRAL, **manifest["conditions"])
         self.tree = os.path.join(base, wire.start_directory(self.conditions))
         self.home = os.path.join(base, str(wire.ENVIRONMENTS[self.conditions["environment"]].get("home", "home")))
         self.tmp = os.path.join(base, "tmp")
@@ -133,13 +145,13 @@ class _Place:
         shutil.copytree(repo, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
 
 
-def _ignore(directory: str, names: List[str]) -> set[str]:
+def _ignore(directory: str, names: list[str]) -> set[str]:
     skipped = set(_SKIPPED(directory, names))
     for name in names:
         path = os.path.join(directory, name)
-        if os.path.exists(os.path.join(path, "pyvenv.cfg")) or not (os.path.isfile(path) or os.path.isdir(path)):
-            if not os.path.islink(path):
-                skipped.add(name)
+        special = not (os.path.isfile(path) or os.path.isdir(path) or os.path.islink(path))
+        if special or os.path.exists(os.path.join(path, "pyvenv.cfg")):
+            skipped.add(name)
     return skipped
 
 
@@ -156,15 +168,15 @@ class _TestProcess:
     def __init__(self, place: _Place, capsule: str, number: int) -> None:
         self._place = place
         self._wire = tempfile.mkdtemp(prefix="wire-", dir=place.base)
-        self._pipes: Dict[str, int] = {}
-        self._buffers: Dict[str, bytes] = {}
+        self._pipes: dict[str, int] = {}
+        self._buffers: dict[str, bytes] = {}
         for name in ("commands", "events", "results"):
             path = os.path.join(self._wire, name)
             os.mkfifo(path, 0o600)
             self._pipes[name] = os.open(path, os.O_RDWR | os.O_NONBLOCK)
             self._buffers[name] = b""
-        self._tests: List[str] = []
-        self._log = open(os.path.join(self._wire, "output"), "w+b")
+        self._tests: list[str] = []
+        self._log = open(os.path.join(self._wire, "output"), "w+b")  # noqa: SIM115 - closed in end()
         self._process = self._start(os.path.join(capsule, "plugin"))
 
     def _start(self, plugin: str) -> subprocess.Popen[bytes]:
@@ -191,10 +203,10 @@ class _TestProcess:
             stdout=self._log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: os.umask(wire.start_umask(place.conditions)) and None,
+            umask=wire.start_umask(place.conditions),
         )
 
-    def _frames(self, name: str, seconds: float) -> List[Dict[str, Any]]:
+    def _frames(self, name: str, seconds: float) -> list[dict[str, Any]]:
         fd = self._pipes[name]
         select.select([fd], [], [], seconds)
         data = self._buffers[name]
@@ -222,7 +234,7 @@ class _TestProcess:
             if gone or time.monotonic() > deadline:
                 raise NoReplay("pytest did not collect the tests:\n%s" % self._words())
 
-    def run(self, tests: List[str]) -> None:
+    def run(self, tests: list[str]) -> None:
         """Send the one command. Raises NoReplay for a test that is not there."""
         missing = [test for test in tests if test not in self._tests]
         if missing:
@@ -237,7 +249,7 @@ class _TestProcess:
         os.set_blocking(self._pipes["commands"], True)
         os.write(self._pipes["commands"], wire.encode(frame))
 
-    def finish(self, victim: str) -> Tuple[str, Optional[Dict[str, Any]]]:
+    def finish(self, victim: str) -> tuple[str, dict[str, Any] | None]:
         """Wait for the victim's result; a process that ends before it has crashed."""
         index = self._tests.index(victim)
         current, since = None, time.monotonic()
@@ -271,5 +283,5 @@ class _TestProcess:
         return self._log.read().decode("utf-8", "replace")[-4000:]
 
 
-def _ended(outcome: str, how: object) -> Dict[str, Any]:
+def _ended(outcome: str, how: object) -> dict[str, Any]:
     return {"fingerprint": "%s:%s" % (outcome, how), "message": "the process ended (%s)" % how}

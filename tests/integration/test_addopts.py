@@ -122,8 +122,10 @@ OPTIONS = [
     "--setup-only",
     "--setup-plan",
     "--cache-clear",
-    "--exitfirst --verbose --cov=pkg --reruns 2 -n 2 --timeout=60 --junitxml=o.xml --durations=3 --color=yes -W error "
-    "--import-mode=importlib --strict-markers --lf --stepwise --maxfail=1 --pdb -p randomly",
+    (
+        "--exitfirst --verbose --cov=pkg --reruns 2 -n 2 --timeout=60 --junitxml=o.xml --durations=3 --color=yes -W error "
+        "--import-mode=importlib --strict-markers --lf --stepwise --maxfail=1 --pdb -p randomly"
+    ),
 ]
 
 

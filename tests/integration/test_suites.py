@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import textwrap
 from pathlib import Path
@@ -459,7 +458,7 @@ def test_the_tree_is_put_back_between_experiments(project: MakeProject, lab: Mak
     for mode in (Mode.FORK, Mode.FORK, Mode.FRESH, Mode.FORK):
         result = one.run(mode)
         assert [str(run.outcome) for run in result.runs] == ["passed"], [run.output for run in result.runs]
-    assert sorted(os.listdir(root / "data")) == ["a", "b"]
+    assert sorted(path.name for path in (root / "data").iterdir()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=str)

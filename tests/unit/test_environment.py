@@ -9,8 +9,22 @@ from repro_gate.experiment import looks_secret, visible_environment
 
 @pytest.mark.parametrize(
     "name",
-    ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "MY_API_KEY", "APIKEY", "SSH_PRIVATE", "SENTRY_DSN"]
-    + ["X_AUTH", "AUTH_HEADER", "npm_config__auth", "SIGNING_KEY", "SESSION_ID", "passwd", "GPG_PASSPHRASE"],
+    [
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "DB_PASSWORD",
+        "MY_API_KEY",
+        "APIKEY",
+        "SSH_PRIVATE",
+        "SENTRY_DSN",
+        "X_AUTH",
+        "AUTH_HEADER",
+        "npm_config__auth",
+        "SIGNING_KEY",
+        "SESSION_ID",
+        "passwd",
+        "GPG_PASSPHRASE",
+    ],
 )
 def test_names_of_secrets_are_withheld_and_named(name: str) -> None:
     assert looks_secret(name)
@@ -27,8 +41,23 @@ def test_ordinary_names_are_seen(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["GITHUB_SHA", "ACTIONS_CACHE_URL", "RUNNER_TEMP", "INPUT_X", "PYTHONHASHSEED", "LC_ALL", "LANG", "TZ", "TMPDIR"]
-    + ["PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "COVERAGE_PROCESS_START", "SSH_AUTH_SOCK", "PWD", "MAKEFLAGS"],
+    [
+        "GITHUB_SHA",
+        "ACTIONS_CACHE_URL",
+        "RUNNER_TEMP",
+        "INPUT_X",
+        "PYTHONHASHSEED",
+        "LC_ALL",
+        "LANG",
+        "TZ",
+        "TMPDIR",
+        "PYTEST_CURRENT_TEST",
+        "PYTEST_XDIST_WORKER",
+        "COVERAGE_PROCESS_START",
+        "SSH_AUTH_SOCK",
+        "PWD",
+        "MAKEFLAGS",
+    ],
 )
 def test_what_ci_tools_and_axes_set_is_left_out(name: str) -> None:
     visible, _ = visible_environment({name: "x"}, user_base="")

@@ -26,7 +26,7 @@ def describe(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         zones = failure.Zones(str(tree), frozenset({str(path)}))
         try:
             exec(compile(source, str(path), "exec"), {"__name__": "m"})
-        except BaseException as raised:
+        except BaseException as raised:  # noqa: BLE001 - whatever the source raises
             return failure.describe(raised, phase, zones)
         raise AssertionError("nothing was raised")
 

@@ -17,6 +17,7 @@ def python(program: str, **env: str) -> str:
         capture_output=True,
         text=True,
         timeout=60,
+        check=False,
         env={**os.environ, "TZ": "UTC", **env},
     )
     assert done.returncode == 0, done.stderr

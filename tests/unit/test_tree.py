@@ -31,7 +31,7 @@ def listing(root: Path) -> dict[str, Any]:
     for path in sorted(root.rglob("*")):
         name = str(path.relative_to(root))
         if path.is_symlink():
-            found[name] = ("link", os.readlink(path))
+            found[name] = ("link", os.readlink(path))  # noqa: PTH115 - the text itself
         elif path.is_dir():
             found[name] = ("folder", stat.S_IMODE(path.lstat().st_mode))
         else:
@@ -183,7 +183,7 @@ def test_a_tree_is_put_back_as_it_was(source: Path, tmp_path: Path, change: Call
     assert tree.restore(target, before, source) is True
     assert listing(target) == seen
     assert tree.restore(target, before, source) is False
-    assert os.listdir("/etc") != []
+    assert any(Path("/etc").iterdir())
 
 
 NAMES = st.sampled_from(["a.txt", "dir", "dir/b.bin", "dir/deep/c", "new", "dir/new", "link", "empty"])
@@ -232,7 +232,7 @@ def test_removing_takes_what_was_made_unreadable_and_leaves_what_links_lead_to(s
 
 def test_wiping_keeps_the_directory_and_what_is_named(source: Path) -> None:
     tree.wipe(source, keep=frozenset({"dir", "link"}))
-    assert set(os.listdir(source)) == {"dir", "link"}
+    assert {path.name for path in source.iterdir()} == {"dir", "link"}
     assert (source / "dir/deep/c").read_text() == "c"
 
 

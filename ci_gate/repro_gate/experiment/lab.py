@@ -73,7 +73,7 @@ class Lab:
         self._inifile = ""
         self.started_processes = 0
 
-    def __enter__(self) -> Lab:
+    def __enter__(self) -> Self:
         try:
             tree.copy_tree(
                 self.project.original,
