@@ -47,7 +47,8 @@ SUITES = {
             name="xarray",
             what="import-heavy: pandas, numpy",
             package="xarray",
-            arguments=("xarray/tests/test_utils.py",),
+            # Its own options need a plugin that checks types.
+            arguments=("-o", "addopts=", "xarray/tests/test_utils.py"),
             needs=("numpy", "pandas", "packaging"),
             bar=0.2,
         ),
@@ -125,7 +126,16 @@ class Bench:
         downloads = self._cache / "downloads" / self.suite.package
         downloads.mkdir(parents=True, exist_ok=True)
         if not list(downloads.glob("*.tar.gz")):
-            measure.pip(self._python("loop"), "download", "--quiet", "--no-binary", ":all:", "--no-deps", self.suite.package, cwd=downloads)
+            measure.pip(
+                self._python("loop"),
+                "download",
+                "--quiet",
+                "--no-binary",
+                ":all:",
+                "--no-deps",
+                self.suite.package,
+                cwd=downloads,
+            )
         archive = next(iter(downloads.glob("*.tar.gz")))
         unpacked = self._cache / "suites" / (self.suite.package + ".part")
         shutil.rmtree(unpacked, ignore_errors=True)
@@ -183,15 +193,26 @@ class Bench:
         copy = self._copy(contender)
         report = self._cache / "work" / self.suite.name / f"{contender}.json"
         report.unlink(missing_ok=True)
-        argv: list[str] = [sys.executable, "-m", "repro_gate.cli.main", "scan", "--runs", str(self._runs), "--seed", str(self._seed)]
+        argv: list[str] = [
+            sys.executable,
+            "-m",
+            "repro_gate.cli.main",
+            "scan",
+            "--runs",
+            str(self._runs),
+            "--seed",
+            str(self._seed),
+        ]
         argv += ["--sandbox", "host", "--python", str(self._python("loop")), "--report-json", str(report)]
         if contender == "repro-gate":
             argv.append("--no-causes")
-        argv += self.suite.arguments
+        argv += ["--", *self.suite.arguments]
         cost = measure.measure(argv, cwd=copy, timeout=self._timeout)
         seen.add(cost)
         if not report.exists():
-            raise SystemExit(f"repro-gate ended with status {cost.status}:\n{cost.stdout[-2000:]}\n{cost.stderr[-4000:]}")
+            raise SystemExit(
+                f"repro-gate ended with status {cost.status}:\n{cost.stdout[-2000:]}\n{cost.stderr[-4000:]}"
+            )
         told = json.loads(report.read_text(encoding="utf-8"))
         for test in told["tests"]:
             seen.runs[test["id"]] += test["runs"]
@@ -226,7 +247,9 @@ class Bench:
         seen = Seen(contender=contender)
         copy = self._copy(contender)
         python = self._python(contender)
-        options: tuple[str, ...] = ("--count", str(self._runs)) if contender == "repeat" else ("--flake-finder", f"--flake-runs={self._runs}")
+        options: tuple[str, ...] = (
+            ("--count", str(self._runs)) if contender == "repeat" else ("--flake-finder", f"--flake-runs={self._runs}")
+        )
         self._warm(python, copy)
         listed = self._pytest(python, copy, "--collect-only", *options)
         if "INTERNALERROR" in listed.stdout:
@@ -259,7 +282,9 @@ class Bench:
 
 def _listed(stdout: str) -> list[str]:
     """Test ids of ``pytest -q --collect-only``: lines until the first empty one, some with notes before."""
-    return list(dict.fromkeys(line for line in stdout.splitlines() if "::" in line and not line.startswith((" ", "ERROR", "="))))
+    return list(
+        dict.fromkeys(line for line in stdout.splitlines() if "::" in line and not line.startswith((" ", "ERROR", "=")))
+    )
 
 
 def _failed(stdout: str, ids: Sequence[str]) -> list[str]:
@@ -317,7 +342,13 @@ def run_suite(suite: Suite, cache: Path, options: argparse.Namespace) -> dict[st
     bench = Bench(suite, cache, options.runs, options.seed, options.timeout)
     bench.prepare()
     expected = _expected(suite)
-    result: dict[str, Any] = {"suite": suite.name, "what": suite.what, "tests": len(bench.tests), "runs": options.runs, "contenders": {}}
+    result: dict[str, Any] = {
+        "suite": suite.name,
+        "what": suite.what,
+        "tests": len(bench.tests),
+        "runs": options.runs,
+        "contenders": {},
+    }
     for name in options.contenders:
         progress(f"{suite.name}: {_WORDS[name]}")
         seen = bench.contender(name)(name)
@@ -337,7 +368,9 @@ def run_suite(suite: Suite, cache: Path, options: argparse.Namespace) -> dict[st
             entry["wrong"] = sorted(seen.mixed - set(flaky))
             entry["missed"] = {test: axis for test, axis in flaky.items() if test not in seen.mixed}
         result["contenders"][name] = entry
-        progress(f"  {seen.cpu:.1f} s CPU, {len(seen.mixed)} mixed{'; ' + '; '.join(seen.trouble[:3]) if seen.trouble else ''}")
+        progress(
+            f"  {seen.cpu:.1f} s CPU, {len(seen.mixed)} mixed{'; ' + '; '.join(seen.trouble[:3]) if seen.trouble else ''}"
+        )
     loop = result["contenders"].get("loop", {}).get("cpu")
     for entry in result["contenders"].values():
         entry["cpu_vs_loop"] = measure.ratio(entry["cpu"], loop)

@@ -32,7 +32,16 @@ ROOT = Path(__file__).resolve().parents[1]
 _HERE = Path(__file__).resolve()
 _SUBREAPER = 36
 # What would make runs of different contenders differ for reasons of this machine or this shell.
-_UNWANTED = ("PYTEST_", "PYTHON", "VIRTUAL_ENV", "COVERAGE", "COV_CORE", "PIP_REQUIRE_VIRTUALENV", "REPRO_GATE", "NO_COLOR")
+_UNWANTED = (
+    "PYTEST_",
+    "PYTHON",
+    "VIRTUAL_ENV",
+    "COVERAGE",
+    "COV_CORE",
+    "PIP_REQUIRE_VIRTUALENV",
+    "REPRO_GATE",
+    "NO_COLOR",
+)
 
 
 # --- CPU of a tree ----------------------------------------------------------------------------
@@ -68,7 +77,16 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         out, err, told = Path(name, "out"), Path(name, "err"), Path(name, "cost.json")
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            wrapper = [sys.executable, "-I", "-S", str(_HERE), "--wrap", str(told), str(timeout), *(os.fspath(word) for word in argv)]
+            wrapper = [
+                sys.executable,
+                "-I",
+                "-S",
+                str(_HERE),
+                "--wrap",
+                str(told),
+                str(timeout),
+                *(os.fspath(word) for word in argv),
+            ]
             subprocess.run(
                 wrapper,
                 cwd=cwd,
@@ -81,9 +99,7 @@ def measure(
         if not told.exists():
             raise RuntimeError(f"not measured: {argv}\n{err.read_text(errors='replace')[-2000:]}")
         cost = json.loads(told.read_text())
-        return Cost(
-            **cost, stdout=out.read_text(errors="replace"), stderr=err.read_text(errors="replace")
-        )
+        return Cost(**cost, stdout=out.read_text(errors="replace"), stderr=err.read_text(errors="replace"))
 
 
 class _Group:
@@ -230,7 +246,10 @@ time.sleep(0.05)
 def check_meters() -> list[tuple[str, str, float]]:
     """Meters on 0.4 s of a grandchild that is killed and not waited for: what each has seen of it."""
     seen = []
-    for mode, words in (("orphaned", "killed, its parent ends without waiting"), ("ignored", "the same, SIGCHLD ignored")):
+    for mode, words in (
+        ("orphaned", "killed, its parent ends without waiting"),
+        ("ignored", "the same, SIGCHLD ignored"),
+    ):
         cost = measure([sys.executable, "-I", "-S", "-c", _TOY, mode], cwd=Path("/"))
         seen.append((words, "subreaper and rusage", cost.waited))
         if cost.meter == "control group":

@@ -30,7 +30,7 @@ _UNUSED_BAR, _EVIDENCE_BAR = 1.01, 1.05
 _PER_MODULE = 50
 
 # An ordinary unit test: some work in Python, now and then a file or a socket.
-_MODULE = '''
+_MODULE = """
 import json, socket
 import pytest
 
@@ -51,10 +51,10 @@ def test_unit(number, tmp_path_factory):
             server.bind(("127.0.0.1", 0))
             server.listen(1)
             client.connect(server.getsockname())
-'''
+"""
 
 # Collected last: the CPU of the process so far; of a fork, that is since the fork.
-_LAST = '''
+_LAST = """
 import os, resource, time
 
 def test_how_much_it_took():
@@ -63,7 +63,7 @@ def test_how_much_it_took():
         below = resource.getrusage(resource.RUSAGE_CHILDREN)
         with open(told, "a") as file:
             file.write(f"{time.process_time() + below.ru_utime + below.ru_stime}\\n")
-'''
+"""
 
 
 def generate(directory: Path, tests: int, work: int) -> None:
@@ -102,7 +102,9 @@ def can_count_instructions() -> bool:
     """Whether ``perf`` counts instructions of user space here: exact where time is noisy."""
     if shutil.which("perf") is None:
         return False
-    done = subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "true"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["perf", "stat", "-x,", "-e", "instructions:u", "true"], capture_output=True, text=True, check=False
+    )
     return done.returncode == 0 and done.stderr.strip().split(",")[0].isdigit()
 
 
@@ -124,7 +126,16 @@ def install_plugin(python: Path, cache: Path) -> None:
     """This checkout, as a wheel, without what it depends on: the plugin alone needs pytest only."""
     wheels = cache / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    measure.pip(Path(sys.executable), "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT))
+    measure.pip(
+        Path(sys.executable),
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(wheels),
+        str(ROOT),
+    )
     (wheel,) = wheels.glob("*.whl")
     measure.pip(python, "install", "--quiet", "--no-deps", "--force-reinstall", str(wheel))
 
@@ -162,7 +173,9 @@ def unused(cache: Path, suite: Path, pairs: int) -> dict[str, list[tuple[float, 
 # --- evidence ---------------------------------------------------------------------------------
 
 
-def evidence(python: Path, suite: Path, pairs: int, told: Path) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+def evidence(
+    python: Path, suite: Path, pairs: int, told: Path
+) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
     """Forks with the hook against forks without: CPU of the fork, and with the lab's own added."""
     from repro_gate.experiment import Job, Lab, Project
     from repro_gate.model import Conditions, Ending, Experiment, Outcome
@@ -231,7 +244,9 @@ def main(arguments: list[str] | None = None) -> int:
             found |= unused(cache, suite, options.pairs)
         if options.only != "unused":
             plain = measure.make_venv(cache / "venv-plain", ["pytest"], progress)
-            found["evidence"], found["evidence, with repro-gate"] = evidence(plain, suite, options.pairs, Path(name) / "told")
+            found["evidence"], found["evidence, with repro-gate"] = evidence(
+                plain, suite, options.pairs, Path(name) / "told"
+            )
     results: dict[str, Any] = {}
     rows, bars = [], []
     for what, pairs in found.items():
@@ -250,7 +265,9 @@ def main(arguments: list[str] | None = None) -> int:
                      f"{more:.3g}" if instructions else f"{1000 * more:+.1f} ms"))  # fmt: skip
         bars.append(measure.Bar(name=f"{what} (median of pair ratios)", value=median,
                                 bar=_EVIDENCE_BAR if what.startswith("evidence") else _UNUSED_BAR))  # fmt: skip
-    text = measure.table(("with : without", "pairs", "ratio of medians", "median of ratios", "95 %", "median difference"), rows)
+    text = measure.table(
+        ("with : without", "pairs", "ratio of medians", "median of ratios", "95 %", "median difference"), rows
+    )
     return measure.finish("overhead", {"tests": options.tests, "comparisons": results}, bars, options.out, text)
 
 

@@ -44,12 +44,23 @@ def main(arguments: list[str] | None = None) -> int:
                 status = _ALL[name](["--cache", str(cache), "--out", str(result)])
             except (Exception, SystemExit) as broken:  # noqa: BLE001 - the others are to be run all the same
                 traceback.print_exc()
-                rows.append((name, "did not finish", "-", "-", f"FAIL: {str(broken).splitlines()[0][:80] if str(broken) else type(broken).__name__}"))
+                rows.append(
+                    (
+                        name,
+                        "did not finish",
+                        "-",
+                        "-",
+                        f"FAIL: {str(broken).splitlines()[0][:80] if str(broken) else type(broken).__name__}",
+                    )
+                )
                 failed = True
                 continue
             failed = failed or status != 0
             told: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
-            rows += [(name, *measure.Bar(**{key: bar[key] for key in ("name", "value", "bar", "at_least")}).row()) for bar in told["bars"]]
+            rows += [
+                (name, *measure.Bar(**{key: bar[key] for key in ("name", "value", "bar", "at_least")}).row())
+                for bar in told["bars"]
+            ]
     finally:
         if made:
             shutil.rmtree(cache, ignore_errors=True)

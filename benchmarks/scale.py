@@ -41,7 +41,7 @@ sys.argv[0] = "repro-gate"
 main()
 """
 
-_FLAKY = '''
+_FLAKY = """
 import random
 _seen = []
 
@@ -56,7 +56,7 @@ def test_flaky_by_order():
 
 def test_that_pollutes():
     _seen.append(1)
-'''
+"""
 
 
 def generate(directory: Path, tests: int) -> list[str]:
@@ -71,7 +71,10 @@ def generate(directory: Path, tests: int) -> list[str]:
         here = min(_PER_MODULE, left)
         parametrized = here // 2 if here > 4 else 0
         lines = ["import pytest\n"]
-        lines += [f"\ndef test_{number}():\n    assert {number} + 1 == {number + 1}\n" for number in range(here - parametrized)]
+        lines += [
+            f"\ndef test_{number}():\n    assert {number} + 1 == {number + 1}\n"
+            for number in range(here - parametrized)
+        ]
         if parametrized:
             lines.append(
                 f'\n@pytest.mark.parametrize("value", range({parametrized}))\n'
@@ -97,7 +100,9 @@ def one(tests: int, runs: int, python: Path, directory: Path, seed: int) -> dict
         cwd=suite,
     )  # fmt: skip
     if cost.status not in (0, 1, 3) or not report.exists() or not told.exists():
-        raise SystemExit(f"the scan of {tests} tests ended with status {cost.status}:\n{cost.stdout[-2000:]}{cost.stderr[-4000:]}")
+        raise SystemExit(
+            f"the scan of {tests} tests ended with status {cost.status}:\n{cost.stdout[-2000:]}{cost.stderr[-4000:]}"
+        )
     peak_kib, own_cpu = told.read_text().split()
     seen = json.loads(report.read_text())
     done = sum(test["runs"] for test in seen["tests"])
@@ -150,11 +155,25 @@ def main(arguments: list[str] | None = None) -> int:
     bars = [
         measure.Bar(name=f"CPU per test and run, {sizes}", value=cpu, bar=_FLAT),
         measure.Bar(name=f"time per test and run, {sizes}", value=wall, bar=_FLAT),
-        measure.Bar(name=f"peak MiB of repro-gate, {last['tests']} tests x {options.runs}", value=last["peak_mib"], bar=_MEMORY_MIB),
+        measure.Bar(
+            name=f"peak MiB of repro-gate, {last['tests']} tests x {options.runs}",
+            value=last["peak_mib"],
+            bar=_MEMORY_MIB,
+        ),
         measure.Bar(name="scans complete", value=float(all(row["complete"] for row in rows)), bar=1, at_least=True),
     ]
     text = measure.table(
-        ("tests", "runs", "CPU us/test-run", "of it repro-gate", "time us/test-run", "CPU vs smallest", "peak MiB", "flaky found", "wrong"),
+        (
+            "tests",
+            "runs",
+            "CPU us/test-run",
+            "of it repro-gate",
+            "time us/test-run",
+            "CPU vs smallest",
+            "peak MiB",
+            "flaky found",
+            "wrong",
+        ),
         [
             (
                 row["tests"],

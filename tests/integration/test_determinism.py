@@ -154,3 +154,20 @@ def test_what_a_test_was_seen_to_draw_from_is_recorded(root: Path, host_lab: Mak
     touched = {run.id: set(run.touched) for run in result.runs}
     assert {"random", "listing"} <= touched[DRAWS]
     assert "clock" not in touched[SEEDED]
+
+
+def test_several_generators_made_at_import_keep_their_own_streams(project: MakeProject, host_lab: MakeLab) -> None:
+    tests = """\
+        import json, random
+        import numpy.random
+        MANY = [random.Random() for _ in range(8)]
+        NUMPY = [numpy.random.default_rng() for _ in range(8)]
+        def test_draws():
+            found = [r.random() for r in MANY] + [g.random() for g in NUMPY]
+            assert len(set(found)) == 16
+            raise AssertionError("DRAWS" + json.dumps({"found": found}))
+    """
+    one = host_lab(project({"test_d.py": tests}), *PLAIN)
+    first = draws(one.run(Mode.FRESH))
+    assert draws(one.run(Mode.FRESH)) == draws(one.run(Mode.FORK)) == first
+    assert not set(draws(one.run(Mode.FORK, random=1))["found"]) & set(first["found"])

@@ -129,7 +129,7 @@ class Lab:
 
     def _collection_failed(self, worker: Worker, *, timed_out: bool) -> CollectionFailed | MissingTool:
         self._workers = [other for other in self._workers if other is not worker]
-        status = worker.process.poll() if worker.process else None
+        status = worker.status()
         worker.stop()
         out, err = worker.process.output() if worker.process else ("", "")
         notes = worker.facts.notes

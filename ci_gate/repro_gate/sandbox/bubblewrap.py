@@ -65,10 +65,13 @@ class Bubblewrap:
         options += ["--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"]
         if not network:
             options.append("--unshare-net")
-        if os.geteuid() == 0:
+        as_root = os.geteuid() == 0
+        if as_root:
             options += ["--uid", "1000", "--gid", "1000"]
         options += ["--hostname", hostname or "repro-gate"]
         options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/dev/shm", "--tmpfs", "/run"]
+        if as_root:
+            options += ["--ro-bind", str(_passwd(place.base)), "/etc/passwd"]
         hidden = [path for path in {*_HIDDEN, str(Path.home())} if Path(path).is_dir()]
         for path in sorted(hidden):
             options += ["--tmpfs", path]
@@ -88,6 +91,19 @@ class Bubblewrap:
         return Confined(
             tree=view.tree, home=view.home, tmp=view.tmp, wire=view.wire, argv=tuple(options), cwd=str(place.base)
         )
+
+
+def _passwd(base: Path) -> Path:
+    """The machine's users and the one that tests run as: a user without an entry breaks getpass."""
+    path = base / "passwd"
+    try:
+        users = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        users = ""
+    if ":1000:" not in users:
+        users = users.rstrip("\n") + "\ntester:x:1000:1000:tester:/home/tester:/bin/sh\n"
+    path.write_text(users, encoding="utf-8")
+    return path
 
 
 def _needed(paths: Sequence[str], covered: Sequence[str], original: str) -> list[str]:

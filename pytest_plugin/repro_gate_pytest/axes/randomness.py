@@ -35,7 +35,7 @@ class Randomness(Axis):
         self._forks = 0
         self._seed = 0
         self._settled = False
-        self._unseeded: weakref.WeakSet[random.Random] = weakref.WeakSet()
+        self._unseeded: weakref.WeakKeyDictionary[random.Random, int] = weakref.WeakKeyDictionary()
         self._entropy: set[int] = set()
         self._generators: list[Any] = []
         self._global_state: Any | None = None
@@ -68,8 +68,9 @@ class Randomness(Axis):
 
     def before_test(self, key: str) -> None:
         self._restart(key, self._seed)
-        for index, generator in enumerate(list(self._unseeded)):
+        for generator, index in list(self._unseeded.items()):
             self._set_seed(generator, number(key, self._seed, "unseeded", index))
+        _forget_temporary_names()
         for index, generator in enumerate(self._generators):
             bits = generator.bit_generator
             bits.state = type(bits)(number(key, self._seed, "numpy", index)).state
@@ -113,10 +114,10 @@ class Randomness(Axis):
         def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:
             if a is None and type(generator) is random.Random:
                 if not self._settled and generator is not getattr(random, "_inst", None):
-                    self._unseeded.add(generator)
+                    self._unseeded[generator] = len(self._unseeded)
                 a = int.from_bytes(os.urandom(32), "big")
             else:
-                self._unseeded.discard(generator)
+                self._unseeded.pop(generator, None)
             original(generator, a, version)
 
         self._set_seed = original
@@ -143,6 +144,14 @@ def _made_from_entropy(numpy_random: Any, entropy: set[int]) -> list[Any]:
         if type(thing) is not numpy_random.Generator:
             continue
         sequence = getattr(thing.bit_generator, "seed_seq", None) or getattr(thing.bit_generator, "_seed_seq", None)
-        if getattr(sequence, "entropy", None) in entropy:
-            found.append(thing)
-    return found
+        drawn = getattr(sequence, "entropy", None)
+        if drawn in entropy:
+            found.append((drawn, thing))
+    return [thing for _, thing in sorted(found, key=lambda pair: pair[0])]  # not in the collector's order
+
+
+def _forget_temporary_names() -> None:
+    """tempfile makes its generator at first use: each test is to be the first."""
+    tempfile = sys.modules.get("tempfile")
+    if type(getattr(tempfile, "_name_sequence", None)) is getattr(tempfile, "_RandomNameSequence", ()):
+        tempfile._name_sequence = None  # type: ignore[union-attr]

@@ -1,0 +1,171 @@
+"""What tests can reach in each sandbox, and how the conditions of a start look from inside."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from repro_gate.errors import MissingTool
+from repro_gate.model import Mode
+from repro_gate.sandbox import Bubblewrap, Host, choose, probe
+from tests.conftest import MakeLab, MakeProject, TestLab, outcomes
+
+PLAIN = ("-p", "no:randomly")
+
+NETWORK = """\
+    import socket, subprocess, sys
+    import pytest
+
+    ATTEMPT = "import socket; socket.create_connection(('192.0.2.1', 80), 2)"
+
+    def test_loopback_works():
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            with socket.create_connection(server.getsockname(), 5):
+                pass
+
+    def test_leaving_fails_at_once():
+        with pytest.raises(OSError, match="unreachable"):
+            socket.create_connection(("192.0.2.1", 80), 20)
+
+    def test_names_are_not_found():
+        with pytest.raises(socket.gaierror):
+            socket.getaddrinfo("example.org", 80)
+"""
+CHILD = """
+    def test_a_child_cannot_leave_either():
+        done = subprocess.run([sys.executable, "-c", ATTEMPT], capture_output=True, text=True)
+        assert "unreachable" in done.stderr, done
+"""
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+def test_nothing_but_loopback_is_reached_and_attempts_are_recorded(
+    project: MakeProject, lab: MakeLab, mode: Mode
+) -> None:
+    one = lab(project({"test_n.py": NETWORK}), *PLAIN)
+    result = one.run(mode)
+    assert outcomes(result) == {
+        "test_loopback_works": "passed",
+        "test_leaving_fails_at_once": "passed",
+        "test_names_are_not_found": "passed",
+    }
+    seen = {run.id.partition("::")[2]: run.evidence.network if run.evidence else () for run in result.runs}
+    assert seen["test_loopback_works"] == ()
+    assert seen["test_leaving_fails_at_once"] == ("connect 192.0.2.1:80",)
+    assert seen["test_names_are_not_found"] == ("look up example.org",)
+
+
+def bubblewrapped(labs: Callable[..., TestLab], why_not: str) -> Callable[..., TestLab]:
+    if why_not:
+        pytest.skip(why_not)
+    return lambda *arguments, **changes: labs(Bubblewrap(), *arguments, **changes)
+
+
+def test_bubblewrap_hides_homes_and_other_processes_and_takes_writes_only_into_the_copy(
+    project: MakeProject, labs: Callable[..., TestLab], bubblewrap_why_not: str, tmp_path: Path
+) -> None:
+    make = bubblewrapped(labs, bubblewrap_why_not)
+    outside = tmp_path / "outside"
+    outside.write_text("secret")
+    tests = (
+        NETWORK
+        + CHILD
+        + f"""
+    import os, pathlib, pwd
+
+    def test_files_outside_are_not_there():
+        assert not pathlib.Path({str(outside)!r}).exists()
+
+    def test_homes_are_empty():
+        for home in ("/root", "/home"):
+            found = [p for p in pathlib.Path(home).rglob("*") if p.is_file()] if os.path.isdir(home) else []
+            assert not [p for p in found if not str(p).startswith(tuple(sys.path[1:]) + (sys.prefix, sys.base_prefix))]
+
+    def test_the_system_is_read_only():
+        for name in ("/usr/x", "/etc/x", sys.prefix + "/x"):
+            with pytest.raises(OSError):
+                open(name, "w")
+
+    def test_not_root_and_few_processes():
+        assert os.getuid() == os.getgid() == 1000
+        assert len([name for name in os.listdir("/proc") if name.isdigit()]) < 10
+
+    def test_home_and_tmp_and_tree_are_writable():
+        for path in (pathlib.Path.home(), pathlib.Path(os.environ["TMPDIR"]), pathlib.Path()):
+            (path / "mine").write_text("x")
+
+    def test_the_tree_is_where_the_project_is():
+        assert os.getcwd() == {str(tmp_path / "proj")!r}
+    """
+    )
+    root = project({"test_n.py": tests})
+    one = make(root, *PLAIN)
+    result = one.run(Mode.FRESH)
+    bad = [(run.id, run.output) for run in result.runs if run.outcome != "passed"]
+    assert bad == []
+    assert not (root / "mine").exists()
+
+
+@pytest.mark.parametrize("environment", ["fixed", "user", "terminal", "path", "extra", "bare"])
+def test_each_environment_is_what_its_name_says(project: MakeProject, lab: MakeLab, environment: str) -> None:
+    tests = """\
+        import json, os, socket
+        def test_it():
+            mask = os.umask(0); os.umask(mask)
+            raise AssertionError("FACTS" + json.dumps([dict(os.environ), mask, os.getcwd(), socket.gethostname(), os.listdir("data")]))
+    """
+    one = lab(project({"test_e.py": tests, "data/x": ""}), *PLAIN, env={"EDITOR": "ed", "SHELL": "/bin/sh", "CI": "1"})
+    seen = []
+    for mode in Mode:
+        (run,) = one.run(mode, environment=environment).runs
+        assert run.failure is not None, run
+
+        seen.append(json.loads(run.failure.message.partition("FACTS")[2].split("\n")[0]))
+    variables, mask, here, hostname, files = seen[0]
+    assert files == ["x"]
+    assert mask == (0o077 if environment == "user" else 0o022)
+    assert variables.get("USER") == {"user": "alice", "bare": None}.get(environment, "tester")
+    assert variables.get("COLUMNS") == {"terminal": "40", "extra": "200", "bare": None}.get(environment, "80")
+    assert ("EDITOR" in variables) is (environment != "bare")
+    assert ("ZZ_UNKNOWN_VARIABLE" in variables) is (environment == "extra")
+    assert variables["HOME"].endswith("alice" if environment == "user" else "home")
+    assert (" " in here) is (environment == "path")
+    if one.lab.sandbox.hermetic:
+        assert hostname == ("ci-runner-7" if environment == "user" else "repro-gate")
+    fresh = seen[1][0]
+    same = {name for name in variables if name not in ("HOME", "TMPDIR", "PWD", "OLDPWD")}
+    assert {name: variables[name] for name in same} == {name: fresh.get(name) for name in same}
+
+
+def test_auto_takes_bubblewrap_where_it_works_and_says_so_where_it_does_not(bubblewrap_why_not: str) -> None:
+    sandbox, note = choose("auto")
+    if bubblewrap_why_not:
+        assert isinstance(sandbox, Host)
+        assert bubblewrap_why_not in note
+    else:
+        assert isinstance(sandbox, Bubblewrap)
+        assert note == ""
+    assert isinstance(choose("host")[0], Host)
+
+
+def test_exit_statuses_tell_signals_alike_in_each_sandbox() -> None:
+    assert [Bubblewrap().exit_status(status) for status in (0, 1, 128, 139, 137, 255, -9)] == [
+        0,
+        1,
+        128,
+        -11,
+        -9,
+        255,
+        -9,
+    ]
+    assert Host().exit_status(139) == 139
+
+
+@pytest.mark.parametrize(("python", "words"), [("/bin/true", "does not answer"), ("no-such-python", "is not there")])
+def test_what_is_no_interpreter_is_refused(tmp_path: Path, python: str, words: str) -> None:
+    with pytest.raises(MissingTool, match=words):
+        probe(python, os.environ, tmp_path)
