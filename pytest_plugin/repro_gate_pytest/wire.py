@@ -75,8 +75,8 @@ NEUTRAL: dict[str, Any] = {
     "network": "blocked",
 }
 
-# Keys whose value a running process cannot take on: they need a process of their own.
-START_ONLY = ("hash-seed", "import-random", "locale", "environment")
+# Keys whose value a running process cannot take on. (Of the environment only the directory.)
+START_ONLY = ("hash-seed", "import-random", "network")
 
 # POSIX rules for machines without a zone database (slim containers).
 ZONES: dict[str, str] = {
@@ -179,8 +179,6 @@ def start_environment(conditions: Mapping[str, Any], base: Mapping[str, str], ho
     env["PYTHONHASHSEED"] = str(conditions["hash-seed"])
     locale = conditions["locale"]
     env["LC_ALL"] = env["LANG"] = "C.UTF-8" if locale == NON_UTF8 else locale
-    if locale == NON_UTF8:
-        env["PYTHONUTF8"] = "0"
     env["TZ"] = conditions["timezone"]
     env["HOME"] = home
     env["TMPDIR"] = tmp
@@ -203,9 +201,17 @@ def start_hostname(conditions: Mapping[str, Any]) -> str | None:
     return None if name is None else str(name)
 
 
-def same_start(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a process started for ``one`` can be forked into ``other``."""
-    return all(one[key] == other[key] for key in START_ONLY)
+def start_conditions(conditions: Mapping[str, Any]) -> dict[str, Any]:
+    """What of ``conditions`` a process must be started with; everything else is neutral.
+
+    A process started for this can be forked into ``conditions``. (A fresh process is started
+    for all of them, which also holds while modules are imported.)
+    """
+    started = dict(NEUTRAL)
+    started.update({key: conditions[key] for key in START_ONLY})
+    if "directory" in ENVIRONMENTS[conditions["environment"]]:
+        started["environment"] = conditions["environment"]
+    return started
 
 
 def clip(text: str, limit: int = MAX_OUTPUT) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from repro_gate.experiment import NON_UTF8
+from repro_gate.experiment import NON_UTF8, start_of
 from repro_gate.flake.plan import draw, servers_for
 from repro_gate.flake.values import Values, benign_moves, values
 from repro_gate.model import AXES, Conditions
@@ -89,7 +89,7 @@ def test_every_pair_of_forkable_axes_is_moved_together_and_apart_in_twenty_runs_
 def test_runs_of_one_server_follow_each_other_and_no_two_servers_share_a_hash_seed(runs: int) -> None:
     for servers in range(2, min(8, runs) + 1):
         plan = draw(runs, servers, 7, VALUES, frozenset(AXES), "blocked")
-        starts = [NEUTRAL.with_start_of(conditions) for conditions in plan]
+        starts = [start_of(conditions) for conditions in plan]
         grouped = [start for start, _ in itertools.groupby(starts)]
         assert len(grouped) == len(set(grouped)) == servers
         assert len({start.hash_seed for start in grouped}) == servers

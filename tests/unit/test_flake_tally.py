@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -59,8 +59,10 @@ def take(tally: Tally, conditions: Conditions, *runs: TestRun, believed: bool = 
 
 
 @pytest.fixture
-def tally(tmp_path: Path) -> Tally:
-    return Tally(tmp_path)
+def tally(tmp_path: Path) -> Iterator[Tally]:
+    tally = Tally(tmp_path)
+    yield tally
+    tally.close()
 
 
 # --- rows ------------------------------------------------------------------------------------

@@ -144,13 +144,15 @@ def test_the_environment_of_a_start_holds_what_conditions_say() -> None:
     assert "USER" not in bare
     assert "EDITOR" not in bare
     assert base["USER"] == "me"
-    assert wire.start_environment({**wire.NEUTRAL, "locale": wire.NON_UTF8}, base, "/h", "/t")["PYTHONUTF8"] == "0"
+    odd = wire.start_environment({**wire.NEUTRAL, "locale": wire.NON_UTF8}, base, "/h", "/t")
+    assert odd["LC_ALL"] == "C.UTF-8"
 
 
 def test_only_what_a_running_process_can_take_on_is_forked_into() -> None:
-    for axis, moved in {"hash-seed": 1, "import-random": 1, "locale": "C", "environment": "bare"}.items():
-        assert not wire.same_start(wire.NEUTRAL, {**wire.NEUTRAL, axis: moved})
-    assert wire.same_start(wire.NEUTRAL, {**wire.NEUTRAL, "random": 1, "clock": "x", "order": "reversed"})
+    for axis, moved in {"hash-seed": 1, "import-random": 1, "environment": "path"}.items():
+        assert wire.start_conditions({**wire.NEUTRAL, axis: moved}) == {**wire.NEUTRAL, axis: moved}
+    taken_on = {"random": 1, "clock": "x", "order": "reversed", "locale": "C", "environment": "bare"}
+    assert wire.start_conditions({**wire.NEUTRAL, **taken_on}) == wire.NEUTRAL
 
 
 def test_every_neutral_value_is_a_json_scalar() -> None:

@@ -16,6 +16,7 @@ from repro_gate.experiment.wiring import (
     arrange,
     plugin_files,
     plugin_root,
+    start_of,
 )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "looks_secret",
     "plugin_files",
     "plugin_root",
+    "start_of",
     "tree_wipe",
     "visible_environment",
 ]

@@ -20,8 +20,9 @@ from repro_gate.errors import CollectionFailed, MissingTool
 from repro_gate.experiment import tree
 from repro_gate.experiment.project import Project
 from repro_gate.experiment.run import Run
+from repro_gate.experiment.wiring import start_of
 from repro_gate.experiment.worker import Facts, StartKey, Worker
-from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate.model import Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
 from repro_gate.sandbox import Sandbox
 
 _MOST_IDLE = 6
@@ -279,7 +280,7 @@ class Lab:
         conditions = experiment.conditions
         if fork:
             # A server is started neutral but for what only a start can set; the fork takes on the rest.
-            conditions = Conditions.baseline().with_start_of(conditions)
+            conditions = start_of(conditions)
         worker = Worker(self.project, self.sandbox, self._base / f"w{self._serial}", conditions, files)
         worker.prepare(self._template)
         worker.launch(fork=fork, pytest_args=self._inside(self.arguments(files), worker))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from repro_gate.model import Conditions
 from repro_gate_pytest import wire
 
 WIRE_VERSION = wire.VERSION
@@ -31,3 +32,8 @@ def bootstrap(root: str) -> str:
 
 
 arrange = wire.arrange
+
+
+def start_of(conditions: Conditions) -> Conditions:
+    """What of these conditions only the start of a process can set; the rest neutral."""
+    return Conditions.from_json(wire.start_conditions(conditions.to_json()))

@@ -76,14 +76,13 @@ class Facts:
 class StartKey:
     """What a running process cannot change: workers with equal keys can take each other's work."""
 
-    conditions: tuple[tuple[str, Any], ...]
+    conditions: Conditions
     files: tuple[str, ...]
 
     @classmethod
     def of(cls, conditions: Conditions, files: tuple[str, ...]) -> StartKey:
         """The key of a server for these conditions and this part of the suite."""
-        values = conditions.to_json()
-        return cls(conditions=tuple((key, values[key]) for key in wire.START_ONLY), files=files)
+        return cls(conditions=wiring.start_of(conditions), files=files)
 
 
 class Worker:

@@ -55,7 +55,12 @@ class Confirmer:
                 history=fails.results,
             )
         if not passes.good and not fails.good:
-            return Diagnosis(id=victim, kind="always-failing", history=fails.results)
+            return Diagnosis(
+                id=victim,
+                kind="unconfirmed",
+                detail=f"passed in the campaign, and in 0 of {fails.of + passes.of} fresh processes ({claim.words})",
+                history=fails.results,
+            )
         return self._believed(claim, failing, passing, fails, passes)
 
     def _both(self, failing: Setup, passing: Setup) -> tuple[Count, Count]:

@@ -19,7 +19,6 @@ from repro_gate.reduce.ddmin import NotInteresting, ddmin
 
 # Axes that only shift how likely a failure is: one run says little, ten against ten say more.
 _CHANCE = ("threads", "load", "asyncio", "gc")
-_STARTED = ("hash-seed", "locale", "environment")  # axes that cost a process of their own
 _RATE_RUNS = 10
 _PLACES = ("order", "parallel", "leftovers")  # axes that are more than a value in the process
 
@@ -76,8 +75,10 @@ class Detective:
 
     def _by_values(self, alone: Setup, values: list[str], seen: Conditions) -> Diagnosis | None:
         """What a fork can take on first: only where that is not it, processes are started."""
-        cheap = [axis for axis in values if axis not in _STARTED]
-        for axes, source in ((cheap, self._without_imports(seen)), (values, seen)):
+        for source in (self._without_imports(seen), seen):
+            axes = values
+            if source is not seen:
+                axes = [a for a in values if self.trials.at_hand(self._neutral.with_axes((a,), source))]
             there = with_axes(alone, axes, source)
             if axes and self._count(there, 2).bad:
                 return self._axes(alone, there, tuple(axes))

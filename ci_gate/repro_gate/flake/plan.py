@@ -17,7 +17,7 @@ from repro_gate.model import Conditions
 _CANDIDATES = 8
 # How often an axis is moved: a fork moves it for nothing, but load makes everything slower, and
 # the clock has many values that matter.
-_SHARES = {"clock": 0.7, "gc": 0.6, "load": 0.3}
+_SHARES = {"clock": 0.6, "gc": 0.35, "load": 0.3}
 _SEED_LIMIT = 2**31 - 1
 
 
@@ -33,7 +33,7 @@ def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[st
     """``runs`` conditions, grouped by server, the first neutral; equal for equal arguments."""
     rng = random.Random(f"repro-gate {seed}")
     neutral = Conditions(network=network)
-    starts = [neutral, *_starts(servers - 1, rng, values, axes, neutral)]
+    starts = [neutral, *_starts(servers - 1, rng, axes, neutral)]
     shares = [runs // servers + (1 if index < runs % servers else 0) for index in range(servers)]
     planner = _Planner(rng, values, axes)
     plan: list[Conditions] = []
@@ -43,28 +43,20 @@ def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[st
     return plan
 
 
-def _starts(
-    count: int, rng: random.Random, values: Values, axes: Collection[str], neutral: Conditions
-) -> list[Conditions]:
-    """Starting conditions: always another hash seed; locale and environment take turns."""
+def _starts(count: int, rng: random.Random, axes: Collection[str], neutral: Conditions) -> list[Conditions]:
+    """Starting conditions: always another hash seed and other draws at import; one other directory."""
     starts = []
-    environments = _spread(values.environments, count, skip=0)
-    locales = _spread(values.locales, count, skip=1)
     for index in range(count):
-        moved = {
-            "hash_seed": rng.randrange(1, 2**32 - 1) if "hash-seed" in axes else 0,
-            "import_random": rng.randrange(1, _SEED_LIMIT) if "random" in axes else 0,
-            "environment": environments[index] if "environment" in axes and environments[index] else "fixed",
-            "locale": locales[index] if "locale" in axes and locales[index] else "C.UTF-8",
-        }
-        starts.append(dataclasses.replace(neutral, **moved))  # type: ignore[arg-type]
+        directory = "path" if "environment" in axes and index == count - 1 else "fixed"
+        starts.append(
+            dataclasses.replace(
+                neutral,
+                hash_seed=rng.randrange(1, 2**32 - 1) if "hash-seed" in axes else 0,
+                import_random=rng.randrange(1, _SEED_LIMIT) if "random" in axes else 0,
+                environment=directory,
+            )
+        )
     return starts
-
-
-def _spread(choices: tuple[str, ...], count: int, skip: int) -> list[str]:
-    """``count`` values: every choice in turn, after ``skip`` of every ``skip + 1`` left neutral."""
-    turns = itertools.cycle(choices)
-    return [next(turns) if index % (skip + 1) == 0 else "" for index in range(count)]
 
 
 class _Planner:
@@ -75,7 +67,19 @@ class _Planner:
         self._values = values
         self._axes = [
             axis
-            for axis in ("order", "random", "clock", "timezone", "listing", "threads", "asyncio", "load", "gc")
+            for axis in (
+                "order",
+                "random",
+                "clock",
+                "timezone",
+                "locale",
+                "listing",
+                "environment",
+                "threads",
+                "asyncio",
+                "load",
+                "gc",
+            )
             if axis in axes
         ]
         self._seen_values: set[tuple[str, str]] = set()
@@ -88,6 +92,8 @@ class _Planner:
                 ("clock", tuple(range(len(values.instants)))),
                 ("load", values.loads),
                 ("gc", values.collectors),
+                ("locale", values.locales),
+                ("environment", values.environments),
             )
         }
         self._expensive_since = 0
@@ -137,6 +143,8 @@ class _Planner:
             moved["order"] = f"{moved['order']}:{seed}"
         if moved.get("gc") == "jitter":
             moved["gc"] = f"jitter:{seed}"
+        if start.environment != "fixed":
+            moved.pop("environment", None)
         if "clock" in moved:
             instant = self._values.instants[int(str(moved["clock"]))]
             moved["clock"] = instant.value

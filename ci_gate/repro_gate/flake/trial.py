@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from repro_gate.experiment import Job
+from repro_gate.experiment import Job, start_of
 from repro_gate.flake.tally import Sample
 from repro_gate.model import AXES, Cause, Conditions, Experiment, ExperimentResult, Limits, Mode, TestRun
 
@@ -154,8 +154,11 @@ class Trials:
 
     def _mode(self, setup: Setup) -> Mode:
         """A fork where a server with these starting conditions is at hand: the neutral one."""
-        started_neutral = self.neutral.with_start_of(setup.conditions) == self.neutral
-        return Mode.FORK if self.forks and started_neutral else Mode.FRESH
+        return Mode.FORK if self.forks and self.at_hand(setup.conditions) else Mode.FRESH
+
+    def at_hand(self, conditions: Conditions) -> bool:
+        """Whether the neutral server can be forked into these conditions."""
+        return start_of(conditions) == self.neutral
 
 
 def with_axes(base: Setup, axes: Sequence[str], source: Conditions) -> Setup:

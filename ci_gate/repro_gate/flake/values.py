@@ -36,7 +36,7 @@ class Values:
     instants: tuple[Instant, ...]
     zones: tuple[str, ...]
     locales: tuple[str, ...]
-    environments: tuple[str, ...] = ("terminal", "user", "bare", "path", "extra")
+    environments: tuple[str, ...] = ("terminal", "user", "bare", "extra")
     loads: tuple[str, ...] = ("burn", "one-core")
     collectors: tuple[str, ...] = ("eager", "jitter", "rare", "jitter")
     orders: tuple[str, ...] = ("shuffle", "reversed", "shuffle", "shuffle-module", "shuffle", "shuffle-class")
@@ -70,7 +70,8 @@ def _instants(today: Date) -> tuple[Instant, ...]:
     year_end = Date(today.year, 12, 31)
     month_end = _month_end(today)
     next_day = today + datetime.timedelta(days=1)
-    gap, fold = _dst_days(today)
+    gap, fold = _next(today, 3, 2), _next(today, 11, 1)
+    gap_in_europe, fold_in_europe = _next(today, 3, -1), _next(today, 10, -1)
     return (
         Instant(value=f"{leap}-02-29T12:00:00", label="29 February"),
         Instant(value=f"~{next_day.isoformat()}T00:00:00", label="midnight passing between two readings of the clock"),
@@ -80,10 +81,12 @@ def _instants(today: Date) -> tuple[Instant, ...]:
         Instant(value=f"{gap.isoformat()}T01:59:30", label="summer time beginning", zone="America/New_York"),
         Instant(value=f"~~{next_day.isoformat()}T00:00:00", label="midnight passing after two readings of the clock"),
         Instant(value=f"{fold.isoformat()}T01:30:00", label="the hour that comes twice", zone="America/New_York"),
+        Instant(value=f"{gap_in_europe.isoformat()}T12:00:00", label="a day of 23 hours", zone="Europe/Berlin"),
         Instant(value=f"{next_day.isoformat()}T00:20:00", label="just after midnight"),
         Instant(value=f"{_saturday(today).isoformat()}T23:10:00", label="late on a Saturday"),
         Instant(value=f"{gap.isoformat()}T12:00:00", label="a day of 23 hours", zone="America/New_York"),
         Instant(value=f"{_a_year_on(today).year}-01-01T08:00:00", label="the first of January"),
+        Instant(value=f"{fold_in_europe.isoformat()}T12:00:00", label="a day of 25 hours", zone="Europe/Berlin"),
         Instant(value="2038-01-20T12:00:00", label="after 2038-01-19"),
     )
 
@@ -109,19 +112,17 @@ def _saturday(today: Date) -> Date:
     return today + datetime.timedelta(days=(5 - today.weekday()) % 7 or 7)
 
 
-def _dst_days(today: Date) -> tuple[Date, Date]:
-    """Second Sunday of March and first Sunday of November (rules of New York) after ``today``."""
-    gap = _nth_sunday(today.year, 3, 2)
-    fold = _nth_sunday(today.year, 11, 1)
-    return (
-        gap if gap > today else _nth_sunday(today.year + 1, 3, 2),
-        fold if fold > today else _nth_sunday(today.year + 1, 11, 1),
-    )
+def _next(today: Date, month: int, sunday: int) -> Date:
+    """The next such Sunday of a month: the second of March and the first of November are New
+    York's changes of the clock, the last of March and of October Berlin's."""
+    day = _sunday(today.year, month, sunday)
+    return day if day > today else _sunday(today.year + 1, month, sunday)
 
 
-def _nth_sunday(year: int, month: int, n: int) -> Date:
+def _sunday(year: int, month: int, n: int) -> Date:
     first = Date(year, month, 1)
-    return first + datetime.timedelta(days=(6 - first.weekday()) % 7 + 7 * (n - 1))
+    sundays = [first + datetime.timedelta(days=offset) for offset in range(31) if (first.weekday() + offset) % 7 == 6]
+    return [day for day in sundays if day.month == month][n - 1 if n > 0 else n]
 
 
 def _locales(installed: Collection[str]) -> tuple[str, ...]:

@@ -103,17 +103,6 @@ class Conditions:
                 mine[key] = theirs[key]
         return Conditions.from_json(mine)
 
-    def with_start_of(self, source: Conditions) -> Conditions:
-        """These conditions with what only a process's start can set taken from ``source``."""
-        return dataclasses.replace(
-            self,
-            hash_seed=source.hash_seed,
-            import_random=source.import_random,
-            locale=source.locale,
-            environment=source.environment,
-            network=source.network,
-        )
-
     def axis(self, axis: str) -> str:
         """The value on one axis, as text for people."""
         if axis == "random" and self.import_random:

@@ -20,6 +20,7 @@ from repro_gate_pytest.axes import (
     network,
     parallel,
     randomness,
+    surroundings,
     textlocale,
     threads,
     zone,
@@ -28,6 +29,7 @@ from repro_gate_pytest.axes.base import Axis
 
 # Time zone before clock: the clock's values are local times.
 _AXES: list[Axis] = [
+    surroundings.Surroundings(),
     textlocale.TextLocale(),
     zone.Zone(),
     clock.Clock(),

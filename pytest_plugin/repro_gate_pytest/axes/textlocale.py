@@ -1,12 +1,15 @@
-"""locale, the part a running process takes on: a text encoding that is not UTF-8.
+"""locale: LC_ALL, and a text encoding that is not UTF-8.
 
-LC_ALL itself is set when a process starts. ``non-utf-8`` leaves the file system's encoding at
-UTF-8 and moves only what ``open()`` uses by default, as on a Windows machine.
+``non-utf-8`` leaves the file system's encoding at UTF-8 and moves only what ``open()`` uses by
+default, as on a Windows machine. Plain ``C`` keeps UTF-8 as the text encoding, as Python itself
+does when it is started in that locale.
 """
 
 from __future__ import annotations
 
+import contextlib
 import locale
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +18,14 @@ from repro_gate_pytest.axes.base import Axis
 
 
 class TextLocale(Axis):
-    """Axis ``locale``."""
+    """Axis ``locale``: what a start sets, set while running."""
 
     name = "locale"
 
     def apply(self, conditions: Mapping[str, Any]) -> None:
-        if conditions["locale"] == wire.NON_UTF8:
-            locale.setlocale(locale.LC_CTYPE, "C")
+        value = conditions["locale"]
+        os.environ["LC_ALL"] = os.environ["LANG"] = "C.UTF-8" if value == wire.NON_UTF8 else value
+        if value == "C":
+            return
+        with contextlib.suppress(locale.Error):  # a locale that this machine does not have
+            locale.setlocale(locale.LC_CTYPE, "C" if value == wire.NON_UTF8 else value)
