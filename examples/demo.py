@@ -57,13 +57,13 @@ def main() -> int:
     must(0, ["repro-gate", "capsule", "unpack", capsule, "../capsule"], shop)
     must(0, ["../capsule/repro.sh", "--repo", "."], shop)
 
+    program = shutil.which("repro-gate", path=ENVIRONMENT["PATH"]) or "repro-gate"
     say(
         f"Done: {len(found)} of {len(report['tests'])} tests depend on something, {len(pinned)} of them replay each time.",
-        "The seeded flakes are listed in examples/shop/README.md. Go on with:",
+        "examples/shop/README.md says what was hidden in there. Go on with:",
         f"  cd {shlex.quote(str(shop))}",
-        f"  {shlex.join(['repro-gate', 'capsule', 'show', capsule])}",
+        f"  {shlex.join([program, 'capsule', 'show', capsule])}",
         f"  less {shlex.quote(str(base / 'report.json'))}",
-        f"repro-gate is {shutil.which('repro-gate', path=ENVIRONMENT['PATH'])}",
         f"To remove it all: rm -r {shlex.quote(str(base))}",
     )
     return 0

@@ -32,17 +32,17 @@ class Channel:
 
     def send(self, event: str, **fields: Any) -> None:
         """Send one frame."""
-        self.send_frame(dict(fields, ev=event))
+        self.send_frames(dict(fields, ev=event))
 
-    def send_frame(self, frame: Mapping[str, Any]) -> None:
-        """Send one prepared frame; ends the process if the channel cannot be had back.
+    def send_frames(self, *frames: Mapping[str, Any]) -> None:
+        """Send frames in one write; ends the process if the channel cannot be had back.
 
         A test forked and its child came out of the test: it would run the rest once more, with
         every side effect. It ends here.
         """
         if _getpid() != self._owner:
             _exit(0)
-        data = _encode(frame)
+        data = b"".join([_encode(frame) for frame in frames])
         if not self._alive():
             self._reconnect()
         while data:

@@ -35,17 +35,17 @@ class Runner:
         plan: list[tuple[int, Any]] = [(wire.CONTROL_PASS, self._controls[wire.CONTROL_PASS])]
         plan += [(index, self._session.items[index]) for index in order]
         plan += [(wire.CONTROL_FAIL, self._controls[wire.CONTROL_FAIL])]
-        ran = 0
+        channel.send(wire.BEGIN, t=wire.CONTROL_PASS)
         for position, (index, item) in enumerate(plan):
-            following = plan[position + 1][1] if position + 1 < len(plan) else None
-            channel.send(wire.BEGIN, t=index)
-            frame, go_on = self._run_one(index, item, following)
-            channel.send_frame(frame)
-            ran += 1
+            index_after, after = plan[position + 1] if position + 1 < len(plan) else (None, None)
+            frame, go_on = self._run_one(index, item, after)
             if not go_on:
                 # pytest would end the session here; the gate gives the rest to another process.
+                channel.send_frames(frame)
                 _exit(0)
-        channel.send(wire.END, ran=ran)
+            # One write for both: the gate wakes up once per test.
+            last = {"ev": wire.END, "ran": len(plan)}
+            channel.send_frames(frame, last if after is None else {"ev": wire.BEGIN, "t": index_after})
 
     def _run_one(self, index: int, item: Any, following: Any) -> tuple[dict[str, Any], bool]:
         self._failures.clear()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import inspect
 import os
 import sys
 from typing import Any
@@ -49,6 +52,7 @@ class Serving:
         runner = Runner(session, failure.Zones(self._enlistment.tree, files))
         session.config.pluginmanager.register(runner, "repro-gate-runner")
         self._announce(session)
+        _prepare(session, fork=self._enlistment.fork)
         try:
             self._serve(session, runner)
         finally:
@@ -86,6 +90,32 @@ class Serving:
         channel = Channel(command["channel"])
         axes.apply(conditions_of(command))
         runner.run(command["order"], channel)
+
+
+class _Unheard:
+    """Stands in for the terminal reporter: its attributes, but none of its hooks."""
+
+    def __init__(self, reporter: Any) -> None:
+        self._reporter = reporter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reporter, name)
+
+
+def _prepare(session: Any, *, fork: bool) -> None:
+    """Do once, before any fork, what each fork would do again; and let nobody print dots."""
+    manager = session.config.pluginmanager
+    reporter = manager.getplugin("terminalreporter")
+    if reporter is not None:
+        manager.unregister(reporter)
+        manager.register(_Unheard(reporter), "terminalreporter")
+    for item in session.items:
+        with contextlib.suppress(Exception):  # a project's own kind of item may have none
+            item.location  # noqa: B018 - cached from here on
+    inspect.getmodule(_prepare)  # fills a cache that the first failure's traceback needs
+    if fork:
+        gc.collect()
+        gc.freeze()  # what imports made is not looked at again, and its pages stay shared
 
 
 def _flush() -> None:

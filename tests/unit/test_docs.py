@@ -177,7 +177,15 @@ def test_the_frames_of_the_wire_are_named() -> None:
 # --- options and links -----------------------------------------------------------------------
 
 # Options of other programs, and of the plugin.
-OTHERS = {"--help", "--collect-only", "--check", "--repro-flake-check", "--repro-seed", "--repro-budget", "--repro-capsules"}
+OTHERS = {
+    "--help",
+    "--collect-only",
+    "--check",
+    "--repro-flake-check",
+    "--repro-seed",
+    "--repro-budget",
+    "--repro-capsules",
+}
 
 
 def options_of(command: Any) -> set[str]:

@@ -72,4 +72,4 @@ def test_a_name_that_is_allowed_is_seen_whatever_it_looks_like() -> None:
 
 
 def test_packages_installed_for_the_user_are_still_found_with_another_home() -> None:
-    assert visible_environment({}, user_base="/home/me/.local")[0] == {"PYTHONUSERBASE": "/home/me/.local"}
+    assert visible_environment({}, user_base="/srv/me/.local")[0] == {"PYTHONUSERBASE": "/srv/me/.local"}

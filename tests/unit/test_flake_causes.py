@@ -433,6 +433,17 @@ def test_pure_chance_is_flaky_without_a_cause(rate: float, scan: Scan) -> None:
     assert diagnosis.passes.good
 
 
+@pytest.mark.parametrize("rate", [0.2, 0.5])
+def test_of_twenty_coins_hardly_one_is_given_a_cause(rate: float, scan: Scan) -> None:
+    def coin(number: int) -> Passes:
+        return lambda scene: random.Random(f"{number} {scene.chance.random()}").random() > rate
+
+    told = [scan(world_of(coin(number))).victim for number in range(20)]
+    assert all(victim.verdict in (Verdict.FLAKY, Verdict.NOT_JUDGED, Verdict.STABLE) for victim in told)
+    assert sum(victim.cause is not None and victim.cause.axis is not None for victim in told) <= 1
+    assert sum(victim.verdict is Verdict.FLAKY for victim in told) >= 17
+
+
 def test_a_failure_in_a_hundred_that_did_not_come_back_is_not_called_flaky(scan: Scan) -> None:
     told = scan(world_of(lambda s: s.mode is Mode.FRESH or len(s.before) != 3 or s.chance.random() > 0.1))
     assert told.victim.verdict is Verdict.NOT_JUDGED or told.victim.verdict is Verdict.STABLE
@@ -563,7 +574,7 @@ def test_conditions_under_which_nothing_starts_are_noted_and_the_rest_is_judged(
     assert any("did not start: said" in note for note in told.findings.notes)
 
 
-@pytest.mark.parametrize("after", [0, 3, 9, 25, 40])
+@pytest.mark.parametrize("after", [0, 3, 9, 20, 30])
 def test_an_interrupt_keeps_what_was_found_until_then(after: int, scan: Scan) -> None:
     world = world_of(CAUSES["any other zone"][1], interrupt_after=after)
     told = scan(world, suspects=(VICTIM, *STABLE))
@@ -608,7 +619,7 @@ WEST = Conditions(timezone="America/New_York")
     [
         (lambda s: s.conditions.timezone == "UTC", "flaky: timezone"),
         (lambda _s: True, "unconfirmed"),
-        (lambda _s: False, "always-failing"),
+        (lambda _s: False, "unconfirmed"),
         (lambda s: s.chance.random() < 0.5, "flaky: None"),
         (lambda s: s.conditions.timezone == "UTC" or s.chance.random() < 0.5, "flaky: timezone"),
     ],
@@ -620,7 +631,7 @@ def test_a_claim_is_believed_as_far_as_fresh_processes_agree(passes: Passes, sai
 
 def test_equal_sides_claim_pure_chance_and_are_run_until_one_passes() -> None:
     assert confirmed(lambda s: s.chance.random() < 0.5, NEUTRAL, NEUTRAL, None) == "flaky: None"
-    assert confirmed(lambda _s: False, NEUTRAL, NEUTRAL, None) == "always-failing"
+    assert confirmed(lambda _s: False, NEUTRAL, NEUTRAL, None) == "unconfirmed"
     assert confirmed(lambda _s: True, NEUTRAL, NEUTRAL, None) == "unconfirmed"
 
 

@@ -40,6 +40,11 @@ class Activity:
         """Indices that have not been run yet, in order."""
         return self._left[self._position :]
 
+    @property
+    def left(self) -> int:
+        """How many tests have not been run yet."""
+        return len(self._left) - self._position
+
     def _next(self) -> int | None:
         """The index that is due, or None after the last."""
         return self._left[self._position] if self._position < len(self._left) else None

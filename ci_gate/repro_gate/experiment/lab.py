@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from repro_gate.sandbox import Sandbox
 
 _MOST_IDLE = 6
 _TICK = 0.2
+_GATHER = 0.005  # seconds: results of a long run are taken in by the handful, not one by one
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
@@ -196,6 +198,8 @@ class Lab:
         if fds:
             now = self._clock()
             select.select(fds, [], [], min([seconds, *(run.patience(now) for _, run in self._runs)]))
+            if any(run.many_left for _, run in self._runs):
+                time.sleep(_GATHER)
 
     def _dispatch(self) -> None:
         waiting: deque[Job] = deque()

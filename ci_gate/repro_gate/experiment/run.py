@@ -76,6 +76,11 @@ class Run:
         """Every process of this experiment."""
         return [self.worker, *self._siblings]
 
+    @property
+    def many_left(self) -> bool:
+        """Whether so many tests are still to come that nobody waits for the next one."""
+        return self._activity is not None and self._activity.left > 100
+
     def descriptors(self) -> list[int]:
         """What to wait for."""
         events = [worker.events.fd for worker in self.workers if worker.events is not None]

@@ -15,6 +15,8 @@ from typing import TypeVar
 from repro_gate.experiment import Job, Lab
 from repro_gate.model import ExperimentResult
 
+_LOOK_AGAIN = 0.5  # seconds
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -38,7 +40,8 @@ class Broker:
         batch = list(jobs)
         done = threading.Event()
         self._wanted.put((batch, done))
-        done.wait()
+        while not done.wait(_LOOK_AGAIN) and not self._cancelled:
+            pass  # whoever asks while everything is being cancelled is served by nobody
         results = [job.result for job in batch if job.result is not None]
         if self._cancelled or len(results) != len(batch):
             raise Cancelled

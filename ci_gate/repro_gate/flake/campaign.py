@@ -32,7 +32,6 @@ _DETECTION_SHARE = 0.6  # of a time budget; the rest is for causes
 _ALONE_AT_MOST = 400
 _HANGS_BEFORE_DROPPED = 2
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
-_CHEAP_START = 5.0  # seconds
 
 
 class Campaign:
@@ -72,6 +71,8 @@ class Campaign:
             self._collect()
             self._detect()
             if self._options.investigate:
+                self._alone()
+                self._pairs()
                 self._more_starts()
                 self._investigate()
         except KeyboardInterrupt:
@@ -90,7 +91,7 @@ class Campaign:
     def arguments_of(self, setup: Setup) -> tuple[str, ...]:
         """pytest's arguments with which a setup was confirmed."""
         lane = [*setup.tests, *(test for partner in setup.partners for test in partner)]
-        files = () if setup.whole else tuple(dict.fromkeys(self._files[test] for test in lane))
+        files = () if setup.whole else tuple(dict.fromkeys(map(self._file_of, lane)))
         return self._lab.arguments(files)
 
     def close(self) -> None:
@@ -124,6 +125,10 @@ class Campaign:
         elif not facts.ready.get("fork"):
             findings.mode, findings.mode_reason = Mode.FRESH, str(facts.ready.get("reason", ""))
 
+    def _file_of(self, test: str) -> str:
+        """The file of a test, also of one that only another start collects."""
+        return self._files.get(test, test.partition("::")[0])
+
     def _neutral(self) -> Conditions:
         return Conditions(network=self._network)
 
@@ -154,8 +159,6 @@ class Campaign:
                 break
             batch = plan[index : index + self._width(run_seconds)]
             self._run(batch)
-        self._alone(run_seconds)
-        self._pairs()
 
     def _width(self, run_seconds: float) -> int:
         """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
@@ -272,10 +275,11 @@ class Campaign:
         budget = self._options.budget
         return budget is not None and self._clock() - self._began > share * budget
 
-    def _alone(self, run_seconds: float) -> None:
+    def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""
         tally = self._findings.tally
-        ids = [t for t in tally.rows if t not in self._decided and t not in self._findings.duplicates]
+        passed_over = self._decided | self._findings.duplicates | self._findings.unstable
+        ids = [test for test in tally.rows if test not in passed_over]
         if "order" not in self._options.axes or (self._findings.mode is Mode.FRESH and len(ids) > 60):
             return
         if len(ids) > _ALONE_AT_MOST or self._out_of_time(_DETECTION_SHARE):
@@ -290,7 +294,7 @@ class Campaign:
                     limits=self._limits_of(test),
                 ),
                 mode=self._findings.mode,
-                files=(self._files[test],) if self._findings.mode is Mode.FRESH else (),
+                files=(self._file_of(test),) if self._findings.mode is Mode.FRESH else (),
             )
             for test in ids
         ]
@@ -320,7 +324,7 @@ class Campaign:
                         tests=(a,), conditions=conditions, partners=((b,),), limits=self._limits_of(a)
                     ),
                     mode=self._findings.mode,
-                    files=tuple({self._files[a], self._files[b]}) if self._findings.mode is Mode.FRESH else (),
+                    files=tuple({self._file_of(a), self._file_of(b)}) if self._findings.mode is Mode.FRESH else (),
                 )
                 for a, b in ((one, other), (other, one))
                 for _ in range(4)
@@ -337,11 +341,12 @@ class Campaign:
             self._progress.advance()
 
     def _more_starts(self) -> None:
-        """Hash seeds cannot be moved in a fork: where starting is cheap, a few more of them."""
-        wanted = {"hash-seed", "random"} & self._options.axes
+        """Hash seeds cannot be moved in a fork: a few more, for as long again as the runs took at most."""
+        wanted = {"hash-seed", "random"} & self._options.axes if self._findings.tally.rows else set()
         known = {conditions.hash_seed for conditions in self._findings.tally.conditions}
-        missing = min(_STARTS - len(known), self._options.runs // 3)
-        if not wanted or missing <= 0 or self._collect_seconds > _CHEAP_START or self._out_of_time(_DETECTION_SHARE):
+        affordable_starts = int((self._clock() - self._began) / max(self._collect_seconds, 1e-3))
+        missing = min(_STARTS - len(known), self._options.runs // 3, affordable_starts)
+        if not wanted or missing <= 0 or self._out_of_time(_DETECTION_SHARE):
             return
         self._progress.phase("more hash seeds", missing)
         rng = random.Random(f"more starts {self._options.seed}")
@@ -394,7 +399,7 @@ class Campaign:
         trials = Trials(
             ask=broker.ask,
             limits=self._limits_of,
-            file_of=lambda test: self._files[test],
+            file_of=self._file_of,
             forks=findings.mode is Mode.FORK,
             network=self._network,
         )

@@ -346,7 +346,7 @@ def _variants(axis: str, seen: Conditions) -> list[Conditions]:
     fields: dict[str, tuple[object, ...]] = {
         "threads": (1, 2, 3, 4, 5, 6, 7),
         "asyncio": (1, 2, 3, 4, 5, 6, 7),
-        "load": ("burn", "one-core"),
+        "load": ("late", "burn", "one-core"),
         "gc": ("eager", "rare", "jitter:1", "jitter:2", "jitter:3"),
     }
     values = fields.get(axis, ())

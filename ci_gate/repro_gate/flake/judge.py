@@ -50,7 +50,7 @@ def _verdict(test: str, row: Row, findings: Findings) -> TestVerdict:
             if test in findings.dropped or findings.incomplete
             else "failed and passed; not investigated"
         )
-        return _not_judged(common, why, _failure(test, findings.tally))
+        return _not_judged(common, why, findings.tally.failure(test))
     if bad:
         return TestVerdict(
             **common,  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def _verdict(test: str, row: Row, findings: Findings) -> TestVerdict:
             rate=1.0,
             interval=wilson(bad, runs),
             detail=_hint(test, findings.tally),
-            failure=_failure(test, findings.tally),
+            failure=findings.tally.failure(test),
         )
     return TestVerdict(**common, verdict=Verdict.STABLE, upper_bound=upper_bound(0, runs))  # type: ignore[arg-type]
 
@@ -68,7 +68,7 @@ def _not_judged(common: Mapping[str, object], why: str, failure: Failure | None 
 
 
 def _from_diagnosis(common: Mapping[str, object], diagnosis: Diagnosis, tally: Tally) -> TestVerdict:
-    failure = _failure(diagnosis.id, tally)
+    failure = tally.failure(diagnosis.id)
     if diagnosis.kind == "always-failing":
         runs = int(str(common["runs"]))
         return TestVerdict(
@@ -98,14 +98,9 @@ def _from_diagnosis(common: Mapping[str, object], diagnosis: Diagnosis, tally: T
     )
 
 
-def _failure(test: str, tally: Tally) -> Failure | None:
-    samples = tally.samples(test, bad=True, most=1)
-    return samples[0].failure if samples else None
-
-
 def _hint(test: str, tally: Tally) -> str:
     """For a test that never passed: whether the sandbox itself may be why."""
-    failure = _failure(test, tally)
+    failure = tally.failure(test)
     if failure is None:
         return ""
     text = f"{failure.type} {failure.message}"

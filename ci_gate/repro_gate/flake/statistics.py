@@ -6,6 +6,7 @@ Rates, bounds and confidences are fractions from 0 to 1.
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import NormalDist
 
@@ -13,6 +14,7 @@ from statistics import NormalDist
 _HALVINGS = 60
 
 
+@functools.lru_cache(maxsize=4096)
 def upper_bound(failures: int, runs: int, confidence: float = 0.95) -> float:
     """The failure rate that is excluded with this confidence: exact one-sided Clopper-Pearson.
 

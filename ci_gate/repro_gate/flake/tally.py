@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +21,7 @@ from repro_gate.model import AXES, Conditions, Failure, Outcome, TestRun
 _CODES = {outcome: code for code, outcome in enumerate(Outcome, start=1)}
 _OUTCOMES = {code: outcome for outcome, code in _CODES.items()}
 _MOST_SHARED_PATHS = 5000
+_MOST_KEPT = 3
 
 
 @dataclass(slots=True)
@@ -27,6 +29,7 @@ class Row:
     """One test: an outcome code per run (0: it was not part of that run)."""
 
     codes: bytearray = field(default_factory=bytearray)
+    bad_at: list[tuple[int, int]] = field(default_factory=list)  # runs and offsets of failures on disk
     good: int = 0
     bad: int = 0
     longest: float = 0.0
@@ -73,6 +76,50 @@ class Sample:
     output: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Order:
+    """Which tests one run ran, in order, and where each result lies in its file."""
+
+    tests: list[str]
+    offsets: array[int]
+    starts: list[int]  # positions where a new process began
+    positions: dict[str, int]
+
+    @classmethod
+    def read(cls, path: Path, known: Mapping[str, object]) -> _Order:
+        names = {name: name for name in known}  # one string per test, however many runs
+        tests: list[str] = []
+        offsets = array("q")
+        starts = [0]
+        for offset, line in _lines(path):
+            if line["o"] == Outcome.NOT_RUN:
+                continue
+            tests.append(names.get(line["id"], line["id"]))
+            offsets.append(offset)
+            if line["o"] in (Outcome.CRASHED, Outcome.TIMEOUT):
+                starts.append(len(tests))  # the tests after it ran in a new process
+        return cls(tests=tests, offsets=offsets, starts=starts, positions={test: at for at, test in enumerate(tests)})
+
+    def before(self, position: int) -> tuple[str, ...]:
+        start = max(start for start in self.starts if start <= position)
+        return tuple(self.tests[start:position])
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Offset and content of each result, up to a line that was cut short."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        offset = 0
+        for raw in file:
+            try:
+                line = json.loads(raw)
+            except ValueError:
+                return
+            yield offset, line
+            offset += len(raw)
+
+
 class Tally:
     """Rows of a campaign, with a directory of raw results."""
 
@@ -81,7 +128,9 @@ class Tally:
         self.rows: dict[str, Row] = {}
         self.conditions: list[Conditions] = []
         self.users: dict[str, dict[str, bool]] = {}  # shared path or port -> test -> whether it writes
-        self._files: dict[int, IO[str]] = {}
+        self._files: dict[int, IO[bytes]] = {}
+        self._sizes: dict[int, int] = {}
+        self._orders: dict[int, _Order] = {}
         self.tainted: set[int] = set()  # runs whose controls did not hold
 
     def register(self, tests: list[str]) -> None:
@@ -109,14 +158,20 @@ class Tally:
         row = self.rows.setdefault(run.id, Row())
         if run.outcome is not Outcome.NOT_RUN:
             row.add(number, run.outcome, run.seconds)
-        line = json.dumps(_line(run), separators=(",", ":")) + "\n"
+        line = (json.dumps(_line(run), separators=(",", ":")) + "\n").encode("ascii")
+        offset = self._sizes.get(number, 0)
+        self._sizes[number] = offset + len(line)
         self._guard(lambda: self._file(number).write(line))
+        if run.outcome.bad and len(row.bad_at) < _MOST_KEPT:
+            row.bad_at.append((number, offset))
 
-    def _file(self, number: int) -> IO[str]:
+    def _file(self, number: int) -> IO[bytes]:
         if number not in self._files:
-            path = self._directory / f"run-{number}.jsonl"
-            self._files[number] = path.open("a", encoding="utf-8", errors="surrogatepass")
+            self._files[number] = self._path(number).open("ab")
         return self._files[number]
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"run-{number}.jsonl"
 
     def _guard(self, write: Callable[[], object]) -> None:
         try:
@@ -133,40 +188,52 @@ class Tally:
                 users = self.users.setdefault(name, {})
                 users[run.id] = users.get(run.id, False) or writes
 
-    def lines(self, number: int) -> Iterator[dict[str, Any]]:
-        """The raw results of one run in the order they came."""
-        path = self._directory / f"run-{number}.jsonl"
+    def failure(self, test: str) -> Failure | None:
+        """How the test failed first, read back from disk."""
+        for number, offset in self.rows[test].bad_at:
+            line = self._line_at(number, offset)
+            if number not in self.tainted and line is not None and "f" in line:
+                return Failure.from_json(line["f"])
+        return None
+
+    def _flushed(self, number: int) -> Path:
         if number in self._files:
             self._guard(self._files[number].flush)
-        if not path.exists():
-            return
-        with path.open(encoding="utf-8", errors="surrogatepass") as file:
-            for line in file:
-                try:
-                    yield json.loads(line)
-                except ValueError:
-                    return  # the last line of a run that was cut short
+        return self._path(number)
+
+    def _line_at(self, number: int, offset: int) -> dict[str, Any] | None:
+        try:
+            with self._flushed(number).open("rb") as file:
+                file.seek(offset)
+                line = json.loads(file.readline())
+        except (OSError, ValueError):
+            return None  # a line that a full disk cut short
+        return line if isinstance(line, dict) else None
+
+    def _order(self, number: int) -> _Order:
+        """The tests of one run in the order they ran; kept, for more than one suspect asks."""
+        if number in self._orders:
+            return self._orders[number]
+        order = _Order.read(self._flushed(number), self.rows)
+        if number not in self._files:  # a run that still goes on grows
+            self._orders[number] = order
+        return order
 
     def sample(self, test: str, number: int) -> Sample | None:
         """The test's result in one run, with what ran before it in the same process."""
-        before: list[str] = []
-        for line in self.lines(number):
-            outcome = Outcome(line["o"])
-            if line["id"] == test:
-                failure = Failure.from_json(line["f"]) if "f" in line else None
-                return Sample(
-                    run=number,
-                    conditions=self.conditions[number],
-                    before=tuple(before),
-                    outcome=outcome,
-                    failure=failure,
-                    output=str(line.get("out", "")),
-                )
-            if outcome in (Outcome.CRASHED, Outcome.TIMEOUT):
-                before.clear()  # the tests after it ran in a new process
-            elif outcome is not Outcome.NOT_RUN:
-                before.append(line["id"])
-        return None
+        order = self._order(number)
+        position = order.positions.get(test)
+        if position is None:
+            return None
+        line = self._line_at(number, order.offsets[position]) or {}
+        return Sample(
+            run=number,
+            conditions=self.conditions[number],
+            before=order.before(position),
+            outcome=Outcome(line.get("o", "not_run")),
+            failure=Failure.from_json(line["f"]) if "f" in line else None,
+            output=str(line.get("out", "")),
+        )
 
     def samples(self, test: str, *, bad: bool, most: int = 3) -> list[Sample]:
         """Up to ``most`` runs in which the test failed (or passed), earliest first."""

@@ -37,7 +37,7 @@ class Values:
     zones: tuple[str, ...]
     locales: tuple[str, ...]
     environments: tuple[str, ...] = ("terminal", "user", "bare", "extra")
-    loads: tuple[str, ...] = ("burn", "one-core")
+    loads: tuple[str, ...] = ("late", "one-core", "late", "late", "burn", "late")
     collectors: tuple[str, ...] = ("eager", "jitter", "rare", "jitter")
     orders: tuple[str, ...] = ("shuffle", "reversed", "shuffle", "shuffle-module", "shuffle", "shuffle-class")
 
@@ -81,12 +81,12 @@ def _instants(today: Date) -> tuple[Instant, ...]:
         Instant(value=f"{gap.isoformat()}T01:59:30", label="summer time beginning", zone="America/New_York"),
         Instant(value=f"~~{next_day.isoformat()}T00:00:00", label="midnight passing after two readings of the clock"),
         Instant(value=f"{fold.isoformat()}T01:30:00", label="the hour that comes twice", zone="America/New_York"),
-        Instant(value=f"{gap_in_europe.isoformat()}T12:00:00", label="a day of 23 hours", zone="Europe/Berlin"),
+        Instant(value=f"{gap_in_europe.isoformat()}T13:05:00", label="a day of 23 hours", zone="Europe/Berlin"),
         Instant(value=f"{next_day.isoformat()}T00:20:00", label="just after midnight"),
         Instant(value=f"{_saturday(today).isoformat()}T23:10:00", label="late on a Saturday"),
         Instant(value=f"{gap.isoformat()}T12:00:00", label="a day of 23 hours", zone="America/New_York"),
         Instant(value=f"{_a_year_on(today).year}-01-01T08:00:00", label="the first of January"),
-        Instant(value=f"{fold_in_europe.isoformat()}T12:00:00", label="a day of 25 hours", zone="Europe/Berlin"),
+        Instant(value=f"{fold_in_europe.isoformat()}T13:05:00", label="a day of 25 hours", zone="Europe/Berlin"),
         Instant(value="2038-01-20T12:00:00", label="after 2038-01-19"),
     )
 

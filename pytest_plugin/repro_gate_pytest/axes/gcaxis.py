@@ -7,11 +7,13 @@ and punches holes into the small-object heap.
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Mapping
 from typing import Any
 
-from repro_gate_pytest.axes.base import Axis, number
+from repro_gate_pytest.axes.base import Axis
 
+_Random = random.Random
 _EAGER = (5, 2, 2)
 _RARE = (1_000_000, 1000, 1000)
 
@@ -35,8 +37,7 @@ class Gc(Axis):
 
 def _ballast(seed: int) -> list[Any]:
     """Objects of each small size with holes between them, different for each seed."""
-    kept: list[Any] = []
-    for index in range(4000):
-        bits = number(seed, index)
-        kept.append([bytearray(bits % 400), [None] * (bits % 37), object(), {}])
-    return [thing for index, thing in enumerate(kept) if number(seed, "keep", index) & 1]
+    draw = _Random(seed)
+    sizes = [draw.getrandbits(16) for _ in range(4000)]
+    kept = [[bytearray(bits % 400), [None] * (bits % 37), object(), {}] for bits in sizes]
+    return [thing for thing in kept if draw.getrandbits(1)]

@@ -1,8 +1,9 @@
 """load: other work on the processor, and sleeps that end late, as on a busy machine.
 
-``burn`` keeps a process busy per core; ``one-core`` pins the test process to one core and lets
-a busy process share it. The busy processes are not children of the test process (a test that
-waits for any child must see only its own) and end with it.
+``late`` lets sleeps end late and nothing else, which costs nothing. ``burn`` keeps a process
+busy per core; ``one-core`` pins the test process to one core and lets a busy process share it.
+The busy processes are not children of the test process (a test that waits for any child must
+see only its own) and end with it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Load(Axis):
         if self._alive != -1:
             os.close(self._alive)
             self._alive = -1
-        if self._value == "none":
+        if self._value in ("none", "late"):
             return
         cores = _cores()
         if self._value == "one-core" and hasattr(os, "sched_setaffinity"):
