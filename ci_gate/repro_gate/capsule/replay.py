@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from repro_gate.capsule.manifest import Manifest
 from repro_gate.experiment import Job, Lab
-from repro_gate.model import Ending, Experiment, ExperimentResult, Limits, Mode, TestRun
+from repro_gate.model import Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +17,11 @@ class Replay:
     run: TestRun | None
     same: bool
     why: str = ""
+
+    @property
+    def tried(self) -> bool:
+        """Whether the victim was run at all."""
+        return self.run is not None and self.run.outcome is not Outcome.NOT_RUN
 
 
 def replay(manifest: Manifest, lab: Lab, times: int, each: Callable[[Replay], None]) -> list[Replay]:
@@ -42,6 +47,8 @@ def _judge(manifest: Manifest, result: ExperimentResult) -> Replay:
         return Replay(run=None, same=False, why=" ".join(result.notes) or "the test was not run")
     expected = manifest.expected
     fingerprint = run.failure.fingerprint if run.failure is not None else ""
+    if run.outcome is Outcome.NOT_RUN:
+        return Replay(run=run, same=False, why="this checkout has no such test")
     if run.outcome is not expected.outcome:
         return Replay(run=run, same=False, why=f"{run.outcome} where {expected.outcome} was expected")
     if expected.fingerprint and fingerprint != expected.fingerprint:

@@ -13,7 +13,7 @@ from repro_gate.change import head
 from repro_gate.cli.scanning import Order, interpreter_for
 from repro_gate.cli.session import Terminal
 from repro_gate.config import load
-from repro_gate.errors import ExitCode, ReplayDiffers, UsageError
+from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
 from repro_gate.experiment import plugin_files
 from repro_gate.pipeline.scan import Request, open_lab, system_effects
 from repro_gate.report.words import first_line, visible
@@ -31,9 +31,10 @@ def run_replay(
     """Replay; 0 when the failure came back each time (an unpinned one: at least once)."""
     manifest = capsule.read(path).manifest
     directory = (repo / manifest.project.root).resolve()
-    if not directory.is_dir():
+    missing = _missing(manifest, directory, repo.resolve())
+    if missing:
         raise UsageError(
-            f"{repo} is not a checkout of the capsule's project: it has no directory {manifest.project.root!r}.",
+            f"{repo} is not a checkout of the capsule's project: it has no {missing}.",
             next_step=f"Name the checkout: `repro-gate replay {path} --repo DIR`.",
         )
     settings = load(directory, {"sandbox": sandbox, "jobs": None, "network": manifest.conditions.network}, environ)
@@ -53,11 +54,28 @@ def run_replay(
     numbers = iter(range(1, count + 1))
     with lab:
         done = replay(manifest, lab, count, lambda one: _say(one, next(numbers), count, terminal))
+    if not any(one.tried for one in done):
+        raise CollectionFailed(
+            f"{visible(manifest.victim)} could not be run in {repo}: {first_line(done[0].why)}",
+            next_step="Check out the capsule's commit, and name the interpreter that has its dependencies with `--python`.",
+        )
     same = sum(one.same for one in done)
     terminal.out.print(f"{same} of {count} replays showed the same failure")
     if same == count or (not manifest.determinism.pinned and same):
         return int(ExitCode.PASS)
     raise ReplayDiffers(f"{same} of {count} replays of {visible(manifest.victim)} showed the expected failure.")
+
+
+def _missing(manifest: capsule.Manifest, directory: Path, repo: Path) -> str:
+    """What of the capsule's project is not there, or an empty string."""
+    if not directory.is_dir():
+        return f"directory {manifest.project.root!r}"
+    file = manifest.victim.partition("::")[0]
+    # The id is relative to pytest's root, which may lie above; below only where an argument led there.
+    above = [place for place in (directory, *directory.parents) if place.is_relative_to(repo)]
+    named = [directory / argument.partition("::")[0] for argument in manifest.pytest_args if argument[:1] != "-"]
+    found = any((place / file).exists() for place in above) or any(place.exists() for place in named)
+    return "" if found else f"file {visible(file)!r}"
 
 
 def _say(one: Replay, number: int, count: int, terminal: Terminal) -> None:

@@ -107,6 +107,7 @@ class Worker:
             original=project.original,
         )
         self._snapshot: tree.Snapshot = {}
+        self._in_tmp: frozenset[str] = frozenset()  # what was there before any test, mount points among it
         self.process: Process | None = None
         self.events: Pipe | None = None
         self._commands = -1
@@ -179,6 +180,7 @@ class Worker:
             self.facts.ready = frame
             self.facts.notes.extend(map(str, frame.get("notes", ())))
             self._snapshot = tree.snapshot(self.place.tree)
+            self._in_tmp = frozenset(path.name for path in self.place.tmp.iterdir())
         elif kind == wire.NOTE:
             self.facts.notes.append(str(frame.get("text", "")))
         else:
@@ -219,22 +221,7 @@ class Worker:
         """Put the directories back as they were when the process became ready."""
         tree.restore(self.place.tree, self._snapshot, template)
         tree.wipe(self.place.home)
-        tree.wipe(self.place.tmp, keep=self._mounted_in_tmp())
-
-    def _mounted_in_tmp(self) -> frozenset[str]:
-        """A sandbox that hangs the tree below /tmp has made its mount point there."""
-        parts = self._project.original.parts
-        return frozenset({parts[2]}) if parts[:2] == ("/", "tmp") and len(parts) > 2 else frozenset()
-
-    def status(self) -> int | None:
-        """The exit status (negative for a signal), or None while it runs."""
-        status = None if self.process is None else self.process.poll()
-        return None if status is None else self._sandbox.exit_status(status)
-
-    def kill(self) -> None:
-        """End the process and everything below it; what it said can still be read."""
-        if self.process is not None:
-            self.process.end(grace=_GRACE)
+        tree.wipe(self.place.tmp, keep=self._in_tmp)
 
     def stop(self) -> None:
         """End the process and close its pipes."""

@@ -14,6 +14,7 @@ from repro_gate.model import Cause, Intervention, Mode
 
 _PASSES = 3
 _MORE = 10
+_BY_CHANCE = 0.02
 _RATES = ("threads", "load", "asyncio", "gc", "parallel")  # axes under which a test may fail only at times
 IDENTICAL = "passes and fails under identical conditions"
 

@@ -1,0 +1,250 @@
+"""``repro-gate scan`` and ``pytest --repro-flake-check``: findings, reports, exit codes."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.conftest import MakeProject
+from tests.e2e.conftest import FLAKY, SHORT, Scanned, Shell
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
+SAID = {"test_draw": "flaky", "test_zone": "condition-dependent", "test_fine": "stable"}
+GOOD = "def test_a():\n    pass\n\ndef test_b():\n    pass\n"
+
+
+def report_of(project: Path) -> dict[str, Any]:
+    return dict(json.loads((project / "r.json").read_text(encoding="utf-8")))
+
+
+def verdicts(report: dict[str, Any]) -> dict[str, str]:
+    return {test["id"].partition("::")[2]: test["verdict"] for test in report["tests"]}
+
+
+# --- findings --------------------------------------------------------------------------------
+
+
+def test_a_draw_and_a_zone_are_found_their_causes_named_and_the_exit_code_says_so(scanned: Scanned) -> None:
+    assert scanned.done.code == 1, scanned.done
+    assert verdicts(scanned.report) == SAID
+    assert scanned.test("test_draw")["cause"] == "random"
+    assert scanned.test("test_zone")["cause"] == "timezone"
+    assert scanned.report["exit_code"] == 1
+
+
+def test_what_was_found_is_printed_with_the_command_that_replays_it(scanned: Scanned) -> None:
+    out = scanned.done.out
+    for name in ("test_draw", "test_zone"):
+        assert f"test_flaky.py::{name}" in out
+        assert f"repro-gate replay {scanned.test(name)['capsule']['path']}" in out
+    assert "1 flaky, 1 condition-dependent, 1 stable of 3 tests" in out
+    assert "not hermetic" in out
+    assert "written: out/report.json" in scanned.done.err
+    assert "repro-gate scan --seed=3" in scanned.done.err
+
+
+def test_the_report_is_what_its_schema_says(scanned: Scanned) -> None:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(scanned.report)
+
+
+def test_the_junit_file_has_every_test_and_fails_those_that_were_found(scanned: Scanned) -> None:
+    cases = {case.get("name"): case for case in ET.fromstring(scanned.junit).iter("testcase")}
+    assert set(cases) == set(SAID)
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert failed == {"test_draw", "test_zone"}
+
+
+def test_a_capsule_was_written_for_each_finding_and_replayed_each_time(scanned: Scanned) -> None:
+    for name in ("test_draw", "test_zone"):
+        capsule = scanned.test(name)["capsule"]
+        assert scanned.capsule(name).is_file()
+        assert capsule["pinned"]
+        assert capsule["replays"] == [2, 2]
+    assert scanned.test("test_fine")["capsule"] is None
+
+
+def test_nothing_was_written_into_the_project_but_what_was_asked_for(scanned: Scanned) -> None:
+    assert sorted(path.name for path in scanned.project.iterdir()) == [
+        ".repro-gate",
+        "out",
+        "pyproject.toml",
+        "test_flaky.py",
+    ]
+
+
+@pytest.mark.slow
+def test_without_forks_the_verdicts_and_causes_are_the_same(shell: Shell, scanned: Scanned, checkout: Path) -> None:
+    done = shell.scan(checkout, "--no-fork", "--report-json", "r.json")
+    report = report_of(checkout)
+    assert done.code == 1, done
+    assert verdicts(report) == SAID
+    assert [test["cause"] for test in report["tests"]] == [test["cause"] for test in scanned.report["tests"]]
+    assert "asked for with --no-fork" in done.words
+
+
+@pytest.mark.slow
+def test_pytest_itself_is_a_door_to_the_same_scan(shell: Shell, checkout: Path) -> None:
+    done = shell.run(
+        "pytest",
+        "--repro-flake-check=4",
+        "--repro-seed",
+        "3",
+        "--repro-capsules=caps",
+        "test_flaky.py",
+        cwd=checkout,
+        env={"REPRO_GATE_SANDBOX": "host"},
+        plugins=True,
+    )
+    assert done.code == 1, done
+    assert "1 flaky, 1 condition-dependent, 1 stable of 3 tests" in done.out
+    assert len(list((checkout / "caps").glob("capsule-*.zip"))) == 2
+    assert "pytest --repro-flake-check --repro-seed=3 test_flaky.py" in done.words
+
+
+@pytest.mark.slow
+def test_in_bubblewrap_a_zone_is_found_too(shell: Shell, project: MakeProject, bubblewrap_why_not: str) -> None:
+    if bubblewrap_why_not:
+        pytest.skip(bubblewrap_why_not)
+    place = project({**FLAKY, "test_flaky.py": FLAKY["test_flaky.py"].replace("random.random() < 0.5", "True")})
+    done = shell.gate("scan", "--sandbox", "bubblewrap", "--runs", "4", "--report-json", "r.json", cwd=place)
+    assert done.code == 1, done
+    assert verdicts(report_of(place)) == {**SAID, "test_draw": "stable"}
+    assert report_of(place)["environment"]["sandbox"]["hermetic"] is True, report_of(place)["environment"]
+
+
+def test_the_same_seed_repeats_every_draw_in_every_run(shell: Shell, project: MakeProject) -> None:
+    files = {
+        "pyproject.toml": '[tool.repro-gate]\nkeep-runs = "raw"\n',
+        "test_tell.py": """\
+            import os, random, sys, time, pytest
+
+            @pytest.mark.parametrize("n", range(3))
+            def test_tell(n):
+                facts = time.tzname, os.environ.get("PYTHONHASHSEED"), random.random(), hash("x"), sorted(os.environ)
+                assert not facts
+            """,
+    }
+    raw = []
+    for name in ("one", "two"):
+        place = project(files, name)
+        done = shell.scan(place, "--no-causes")
+        assert done.code == 0, done
+        runs = {}
+        for path in sorted((place / "raw").glob("run-*.jsonl")):
+            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            runs[path.name] = [(line["id"], line["f"]["message"]) for line in lines]
+        raw.append(runs)
+    assert len(raw[0]) >= 4
+    assert raw[0] == raw[1]
+    assert len({str(run) for run in raw[0].values()}) > 2
+
+
+def test_a_path_with_spaces_and_other_scripts_is_a_path_like_any_other(shell: Shell, project: MakeProject) -> None:
+    place = project({"tést dir/test_ü b.py": GOOD, "pytest.ini": "[pytest]\n"}, "a b'c ⌘ ж")
+    done = shell.scan(place, "tést dir", "--report-json", "r.json")
+    assert done.code == 0, done
+    assert {test["id"] for test in report_of(place)["tests"]} == {
+        "tést dir/test_ü b.py::test_a",
+        "tést dir/test_ü b.py::test_b",
+    }
+
+
+# --- nothing found ---------------------------------------------------------------------------
+
+
+def test_a_clean_suite_exits_with_0_and_says_what_that_rests_on(shell: Shell, project: MakeProject) -> None:
+    done = shell.scan(project({"test_a.py": GOOD}))
+    assert done.code == 0, done
+    assert "2 stable of 2 tests" in done.out
+    assert "at 95 % each" in done.words
+
+
+def test_quiet_prints_nothing_but_findings_and_colours_are_left_out_when_told(
+    shell: Shell, project: MakeProject
+) -> None:
+    done = shell.scan(project({"test_a.py": GOOD}), "--quiet", "--no-color", env={"FORCE_COLOR": "1"})
+    assert done.code == 0, done
+    assert done.err == ""
+    assert "2 stable of 2 tests" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_tests_that_always_fail_are_no_flakes_and_that_is_said(shell: Shell, project: MakeProject) -> None:
+    done = shell.scan(project({"pyproject.toml": SHORT, "test_a.py": "def test_a():\n    assert 0\n"}))
+    assert done.code == 0, done
+    assert "1 always-failing of 1 test" in done.out
+    assert "Tests that always fail do not make a scan red" in done.words
+
+
+def test_no_tests_at_all_is_nothing_to_judge(shell: Shell, project: MakeProject) -> None:
+    done = shell.scan(project({"test_a.py": "x = 1\n"}))
+    assert done.code == 0, done
+    assert "No tests to judge" in done.out
+
+
+def test_a_file_that_cannot_be_imported_is_named_and_the_others_are_judged(shell: Shell, project: MakeProject) -> None:
+    place = project({"test_a.py": GOOD, "test_b.py": "import not_there_at_all\n"})
+    done = shell.scan(place, "--report-json", "r.json")
+    assert done.code == 0, done
+    assert "collection error: " in done.words
+    assert "not_there_at_all" in done.words
+    assert [test["verdict"] for test in report_of(place)["tests"]] == ["stable", "stable", "not-judged"]
+
+
+def test_a_suite_of_which_nothing_can_be_imported_is_inconclusive(shell: Shell, project: MakeProject) -> None:
+    done = shell.scan(project({"test_b.py": "import not_there_at_all\n"}))
+    assert done.code == 3, done
+    assert "Not one test could be judged" in done.words
+
+
+# --- refused ---------------------------------------------------------------------------------
+
+
+def test_a_broken_conftest_is_inconclusive_in_pytests_own_words(shell: Shell, project: MakeProject) -> None:
+    done = shell.scan(project({"test_a.py": GOOD, "conftest.py": "import not_there_at_all\n"}))
+    assert done.code == 3, done
+    assert "before it had a list of tests" in done.words
+    assert "not_there_at_all" in done.words
+    assert "--collect-only" in done.words
+
+
+def test_a_path_that_does_not_exist_is_inconclusive_in_pytests_own_words(shell: Shell, project: MakeProject) -> None:
+    done = shell.scan(project({"test_a.py": GOOD}), "test_nowhere.py")
+    assert done.code == 3, done
+    assert "test_nowhere.py" in done.words
+
+
+def test_an_unknown_key_is_refused_with_file_key_and_the_name_that_was_meant(
+    shell: Shell, project: MakeProject
+) -> None:
+    done = shell.scan(project({"pyproject.toml": "[tool.repro-gate]\nbugdet = 3\n", "test_a.py": GOOD}))
+    assert done.code == 2, done
+    for word in ("pyproject.toml", "bugdet", "budget"):
+        assert word in done.words
+    assert "next:" in done.err
+
+
+@pytest.mark.parametrize("by", ["option", "active environment"])
+def test_an_interpreter_without_pytest_is_named_with_the_next_step(
+    by: str, shell: Shell, project: MakeProject, empty_python: Path
+) -> None:
+    option = ["--python", str(empty_python)] if by == "option" else []
+    env = {} if option else {"VIRTUAL_ENV": str(empty_python.parents[1])}
+    done = shell.scan(project({"test_a.py": GOOD}), *option, env=env)
+    assert done.code == 3, done
+    assert f"pytest is not installed for '{empty_python}'" in done.words
+    assert f"{empty_python} -m pip install pytest" in done.words
+
+
+def test_an_option_wins_over_the_active_environment(shell: Shell, project: MakeProject, empty_python: Path) -> None:
+    import sys
+
+    env = {"VIRTUAL_ENV": str(empty_python.parents[1])}
+    done = shell.scan(project({"test_a.py": GOOD}), "--python", sys.executable, "--no-causes", env=env)
+    assert done.code == 0, done
