@@ -224,7 +224,7 @@ ANYWHERE = {
         "failed",
     ),
     "takes the streams away": Culprit("sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = None"),
-    "closes the streams": Culprit("sys.__stdout__.close(); sys.__stderr__.close()", "error"),
+    "closes the streams": Culprit("sys.__stdout__.close(); sys.__stderr__.close()"),
     "shuts logging down": Culprit("import logging; logging.shutdown()"),
     "disables faulthandler": Culprit("import faulthandler; faulthandler.disable()"),
     "disables gc": Culprit("import gc; gc.disable(); gc.freeze()"),

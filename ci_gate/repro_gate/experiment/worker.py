@@ -223,6 +223,16 @@ class Worker:
         tree.wipe(self.place.home)
         tree.wipe(self.place.tmp, keep=self._in_tmp)
 
+    def status(self) -> int | None:
+        """The exit status (negative for a signal), or None while it runs."""
+        status = None if self.process is None else self.process.poll()
+        return None if status is None else self._sandbox.exit_status(status)
+
+    def kill(self) -> None:
+        """End the process and everything below it; what it said can still be read."""
+        if self.process is not None:
+            self.process.end(grace=_GRACE)
+
     def stop(self) -> None:
         """End the process and close its pipes."""
         self.kill()
