@@ -15,7 +15,7 @@ _OURS = ("--repro-flake-check", "--repro-seed", "--repro-budget", "--repro-capsu
 def hand_over(config: Any) -> int:
     """Run the campaign on what was selected; the result is the exit code.
 
-    Raises pytest.UsageError where only the plugin is installed.
+    Raises pytest.UsageError where only the plugin is installed, or the number of runs is none.
     """
     try:
         from repro_gate.cli import door
@@ -24,10 +24,12 @@ def hand_over(config: Any) -> int:
             "--repro-flake-check needs the whole of repro-gate (%s): pip install repro-gate" % missing
         ) from None
     option = config.option
+    arguments = list(map(str, config.invocation_params.args))
+    _check(arguments)
     return int(
         door.flake_check(
             directory=str(config.invocation_params.dir),
-            arguments=strip(list(map(str, config.invocation_params.args))),
+            arguments=strip(arguments),
             runs=option.repro_flake_check or None,
             seed=option.repro_seed,
             budget=option.repro_budget,
@@ -36,6 +38,14 @@ def hand_over(config: Any) -> int:
             color=option.color,
         )
     )
+
+
+def _check(arguments: list[str]) -> None:
+    """Refuse ``--repro-flake-check=some``; a word after a space is no number but a path, and not ours."""
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if name == "--repro-flake-check" and equals and not value.isdigit():
+            raise pytest.UsageError("--repro-flake-check takes a number of runs, not %r" % value)
 
 
 def strip(arguments: list[str]) -> list[str]:

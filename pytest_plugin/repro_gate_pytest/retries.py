@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from repro_gate_pytest import wire
 
 CACHE_KEY = "repro-gate/retries"
@@ -19,17 +21,28 @@ class RetryWatch:
     def __init__(self, config: Any) -> None:
         self._config = config
         self._failed: dict[str, list[str]] = {}
+        self._passed: set[str] = set()
         self._flakes: list[dict[str, Any]] = []
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Count attempts; ``rerun`` is the outcome pytest-rerunfailures gives a retried failure."""
+        """Count attempts; ``rerun`` is the outcome pytest-rerunfailures gives a retried failure.
+
+        A flake is noted at its teardown: that may fail yet, and that is where JUnit's
+        writer, which comes after us, looks for properties.
+        """
+        test = report.nodeid
         if report.outcome in ("rerun", "retried"):
-            self._failed.setdefault(report.nodeid, []).append(wire.clip(_last_line(report), 300))
-        elif report.when == "call" and report.outcome == "passed" and report.nodeid in self._failed:
-            failures = self._failed.pop(report.nodeid)
+            self._failed.setdefault(test, []).append(wire.clip(_last_line(report), 300))
+            self._passed.discard(test)
+        elif report.when == "call" and report.outcome == "passed" and test in self._failed:
+            self._passed.add(test)
+        elif report.when == "teardown" and report.outcome == "passed" and test in self._passed:
+            failures = self._failed.pop(test)
+            self._passed.discard(test)
             attempt = len(failures) + 1
             report.user_properties.append(("repro-gate-flaky", "passed on attempt %d" % attempt))
-            self._flakes.append({"id": report.nodeid, "attempt": attempt, "failures": failures})
+            self._flakes.append({"id": test, "attempt": attempt, "failures": failures})
 
     def pytest_sessionfinish(self, session: Any) -> None:
         """Keep the record where the next campaign looks for it."""

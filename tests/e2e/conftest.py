@@ -156,7 +156,9 @@ def scanned(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
 @pytest.fixture
 def checkout(scanned: Scanned, tmp_path: Path) -> Path:
     """A copy of the flaky project's sources, as a colleague would have it."""
-    return Path(shutil.copytree(scanned.project, tmp_path / "checkout", ignore=shutil.ignore_patterns(".repro-gate", "out")))
+    return Path(
+        shutil.copytree(scanned.project, tmp_path / "checkout", ignore=shutil.ignore_patterns(".repro-gate", "out"))
+    )
 
 
 @pytest.fixture(scope="session")

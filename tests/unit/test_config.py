@@ -188,7 +188,8 @@ def test_a_relative_path_is_seen_from_the_user_on_the_command_line_and_from_the_
     assert loaded(tmp_path, {"python": "python3.12"}).python == "python3.12"
 
 
-def test_settings_are_frozen(tmp_path: Path) -> None:
+def test_settings_are_frozen_and_can_be_keys(tmp_path: Path) -> None:
+    assert len({loaded(tmp_path), loaded(tmp_path)}) == 1
     with pytest.raises(dataclasses.FrozenInstanceError):
         loaded(tmp_path).runs = 3  # type: ignore[misc]
 

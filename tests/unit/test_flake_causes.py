@@ -97,7 +97,9 @@ class World:
 
     def collect(self, experiment: Experiment) -> Facts:
         names = self.collects(experiment.conditions, list(self.tests))
-        return Facts(ready={"fork": self.can_fork, "reason": "threads"}, tests=[(name, file_of(name)) for name in names])
+        return Facts(
+            ready={"fork": self.can_fork, "reason": "threads"}, tests=[(name, file_of(name)) for name in names]
+        )
 
     def arguments(self, files: tuple[str, ...]) -> tuple[str, ...]:
         return files
@@ -154,7 +156,7 @@ class World:
                 conditions=conditions,
                 mode=job.mode,
                 imported=imported,
-                chance=random.Random(f"{test} {self._seen[test]}"),
+                chance=random.Random(f"{self._seen[test]} of {test}"),
             )
             runs.append(self._run(test, self.tests.get(test, stable)(scene)))
             before.append(test)

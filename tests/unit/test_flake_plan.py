@@ -246,7 +246,9 @@ def test_a_value_that_is_none_of_the_instants_is_called_moved() -> None:
 def test_locales_are_chosen_from_what_is_installed_one_of_each_kind() -> None:
     assert values(TODAY).locales == (NON_UTF8, "C")
     assert VALUES.locales == (NON_UTF8, "C", "de_DE.utf8", "tr_TR.UTF-8")
-    many = values(TODAY, ["fr_FR.utf8", "de_DE", "de_AT.UTF-8", "ja_JP.utf8", "ru_RU.koi8r", "ru_RU.UTF-8", "xx_XX.utf8"])
+    many = values(
+        TODAY, ["fr_FR.utf8", "de_DE", "de_AT.UTF-8", "ja_JP.utf8", "ru_RU.koi8r", "ru_RU.UTF-8", "xx_XX.utf8"]
+    )
     assert many.locales == (NON_UTF8, "C", "de_AT.UTF-8", "ja_JP.utf8")
 
 

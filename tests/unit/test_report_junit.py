@@ -166,9 +166,10 @@ def test_plain():
 def test_testcases_are_named_as_pytest_names_its_own(pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("some.folder")
     (folder / "test_a.py").write_text(SUITE, encoding="utf-8")
-    result = pytester.runpytest_subprocess("--junitxml=out.xml", "--collect-only", "-q", "-p", "no:cacheprovider")
+    quiet = ("-p", "no:cacheprovider", "-p", "no:randomly")
+    result = pytester.runpytest_subprocess("--collect-only", "-q", *quiet)
     ids = [line for line in result.outlines if "::" in line]
-    pytester.runpytest_subprocess("--junitxml=out.xml", "-p", "no:cacheprovider")
+    pytester.runpytest_subprocess("--junitxml=out.xml", *quiet)
     cases = ElementTree.parse(pytester.path / "out.xml").iter("testcase")
     assert [as_junit.names(test_id) for test_id in ids] == [
         (case.attrib["classname"], case.attrib["name"]) for case in cases

@@ -103,7 +103,7 @@ def test_the_wilson_interval_holds_the_rate_and_mirrors(count: tuple[int, int], 
     [(0.5, 5, 7), (0.3, 9, 13), (0.1, 29, 44), (0.05, 59, 90), (0.02, 149, 228), (0.01, 299, 459), (1.0, 1, 1)],
 )
 def test_the_runs_needed_are_those_of_the_published_table(rate: float, at_95: int, at_99: int) -> None:
-    assert (runs_needed(rate, 0.95), runs_needed(rate, 0.99)) == (at_95, at_99)
+    assert (runs_needed(rate), runs_needed(rate, 0.95), runs_needed(rate, 0.99)) == (at_95, at_95, at_99)
 
 
 def test_rounding_does_not_ask_for_one_run_more() -> None:
