@@ -137,7 +137,7 @@ class Scanned:
 
     def capsule(self, name: str) -> Path:
         """The capsule of one test."""
-        return self.project / self.test(name)["capsule"]["path"]
+        return self.project / str(self.test(name)["capsule"]["path"])
 
 
 @pytest.fixture(scope="session")
@@ -156,9 +156,9 @@ def scanned(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
 @pytest.fixture
 def checkout(scanned: Scanned, tmp_path: Path) -> Path:
     """A copy of the flaky project's sources, as a colleague would have it."""
-    return Path(
-        shutil.copytree(scanned.project, tmp_path / "checkout", ignore=shutil.ignore_patterns(".repro-gate", "out"))
-    )
+    place = tmp_path / "checkout"
+    shutil.copytree(scanned.project, place, ignore=shutil.ignore_patterns(".repro-gate", "out"))
+    return place
 
 
 @pytest.fixture(scope="session")

@@ -204,3 +204,11 @@ def test_a_report_that_does_not_fit_is_printed_all_the_same(
     assert "1 stable of 1 test" in done.out
     assert f"No space left to write {small_disk / 'r.json'}" in done.words
     assert [path.name for path in small_disk.iterdir()] == ["full"]
+
+
+def test_a_report_that_cannot_be_written_there_is_printed_all_the_same(shell: Shell, project: MakeProject) -> None:
+    place = project({"test_a.py": "def test_a():\n    pass\n", "file": "x"})
+    done = shell.scan(place, "--report-json", "file/r.json")
+    assert done.code == 2, done
+    assert "1 stable of 1 test" in done.out
+    assert "Cannot write file/r.json" in done.words

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,7 @@ def test_a_hostile_capsule_is_refused_by_name_before_anything_of_it_is_used(
     kind: str, command: str, shell: Shell, capsule: Path, checkout: Path, tmp_path: Path
 ) -> None:
     files = list(members(capsule).items())
-    made = {
+    made: dict[str, Callable[[], bytes]] = {
         "a way out": lambda: zipped([*files, ("../../evil.py", b"x")]),
         "an absolute path": lambda: zipped([*files, ("/tmp/evil.py", b"x")]),
         "a changed manifest": lambda: zipped(with_manifest(capsule, pytest_args=["-p", "evil"])),

@@ -441,9 +441,9 @@ def test_of_twenty_coins_hardly_one_is_given_a_cause(rate: float, scan: Scan) ->
         return lambda scene: random.Random(f"{number} {scene.chance.random()}").random() > rate
 
     told = [scan(world_of(coin(number))).victim for number in range(20)]
-    assert all(victim.verdict in (Verdict.FLAKY, Verdict.NOT_JUDGED, Verdict.STABLE) for victim in told)
-    assert sum(victim.cause is not None and victim.cause.axis is not None for victim in told) <= 1
-    assert sum(victim.verdict is Verdict.FLAKY for victim in told) >= 17
+    # About one in thirty is: a coin can fall as an axis would have it, five times and three.
+    assert sum(victim.cause is not None and victim.cause.axis is not None for victim in told) <= 2
+    assert sum(victim.verdict is Verdict.FLAKY and victim.cause is not None for victim in told) >= 17
 
 
 def test_a_failure_in_a_hundred_that_did_not_come_back_is_not_called_flaky(scan: Scan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal, write_file
 from repro_gate.config import Settings, find_root, load
-from repro_gate.errors import DiskFull, ExitCode
+from repro_gate.errors import ExitCode, ReproGateError
 from repro_gate.model import FlakeReport
 from repro_gate.pipeline.scan import Request, scan, system_effects
 from repro_gate.report import as_json, as_junit
@@ -55,16 +56,20 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         if order.junit_xml is not None:
             write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
 
+    def write_early(report: FlakeReport) -> None:
+        with contextlib.suppress(ReproGateError):  # said when it is written for good
+            write(report)
+
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
-        report = scan(request, system_effects(bar), on_report=write)
-    disk_full: DiskFull | None = None
+        report = scan(request, system_effects(bar), on_report=write_early)
+    unwritten: ReproGateError | None = None
     try:
         write(report)
-    except DiskFull as full:
-        disk_full = full
+    except ReproGateError as error:
+        unwritten = error
     _show(report, order, terminal)
-    if disk_full is not None:
-        raise disk_full
+    if unwritten is not None:
+        raise unwritten
     if report.incomplete == "interrupted":
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))

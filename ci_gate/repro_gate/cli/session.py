@@ -14,7 +14,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from repro_gate.errors import DiskFull, ExitCode, ReproGateError, disk_full
+from repro_gate.errors import DiskFull, ExitCode, ReproGateError, UsageError, disk_full
 from repro_gate.process import adopt_orphans, end_descendants
 
 
@@ -94,7 +94,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 
 
 def write_file(path: Path, write: Callable[[TextIO], None]) -> None:
-    """Write a report whole or not at all. Raises DiskFull."""
+    """Write a report whole or not at all. Raises DiskFull, or UsageError where that cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(f".{path.name}.part")
@@ -107,7 +107,7 @@ def write_file(path: Path, write: Callable[[TextIO], None]) -> None:
     except OSError as broken:
         if broken.errno == 28:
             raise DiskFull(f"No space left to write {path}.") from broken
-        raise ReproGateError(
+        raise UsageError(
             f"Cannot write {path}: {broken.strerror}.", next_step="Name a file in a directory that you may write to."
         ) from broken
 

@@ -120,6 +120,7 @@ class Lab:
                 select.select([worker.events.fd], [], [], _TICK)
             worker.listen()
         facts = worker.facts
+        tree.keep_bytecode(worker.place.tree, self._template)
         inside = self.sandbox.view(worker.place).tree
         self._root = _below(str(facts.ready.get("rootdir", "")), inside)
         self._inifile = _below(str(facts.ready.get("inifile", "")), inside)
@@ -249,6 +250,7 @@ class Lab:
             collect_seconds=self._collect_seconds,
         )
         self._runs.append((job, run))
+        run.advance(self._clock())  # a server that is ready need not wait for the next tick
 
     def _open_sibling(self, first: Worker, arguments: tuple[str, ...]) -> Worker:
         self._serial += 1

@@ -92,6 +92,24 @@ def _copy_file(source: Path, target: Path, *, immutable: bool) -> int:
         return 0  # what we may not read, tests that run as us could not read either
 
 
+def keep_bytecode(tree: Path, template: Path) -> None:
+    """Take over the bytecode that a first process compiled in its copy: the next ones need not.
+
+    It is as valid there, since copies keep their sources' times; what pytest rewrote is left out.
+    """
+    for directory, folders, files in os.walk(tree):
+        folders[:] = [name for name in folders if name != ".git"]
+        if os.path.basename(directory) != "__pycache__":
+            continue
+        to = template / os.path.relpath(directory, tree)
+        if not to.parent.is_dir():
+            continue
+        to.mkdir(exist_ok=True)
+        for name in files:
+            if name.endswith(".pyc") and _REWRITTEN not in name and not (to / name).exists():
+                _copy_file(Path(directory) / name, to / name, immutable=False)
+
+
 def snapshot(tree: Path) -> Snapshot:
     """Modification time, size and mode of everything that must not change between experiments."""
     seen: Snapshot = {}

@@ -71,6 +71,7 @@ class Campaign:
             self._collect()
             self._detect()
             if self._options.investigate:
+                self._directed()
                 self._alone()
                 self._pairs()
                 self._more_starts()
@@ -152,7 +153,6 @@ class Campaign:
         run_seconds = max(0.01, sum(run.seconds for run in first.runs))
         servers = servers_for(options.runs, self._collect_seconds, run_seconds)
         plan = draw(options.runs, servers, options.seed, self._values, options.axes, self._network)
-        self._special(plan)
         for index in range(1, len(plan), self._width(run_seconds)):
             if self._out_of_time(_DETECTION_SHARE):
                 findings.notes.append(f"the time budget allowed {findings.runs_done} of {options.runs} runs")
@@ -163,13 +163,6 @@ class Campaign:
     def _width(self, run_seconds: float) -> int:
         """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
         return max(1, 2 * self._jobs) if run_seconds < 60 else self._jobs
-
-    def _special(self, plan: list[Conditions]) -> None:
-        """One run is a second run in the same directories, one has company in them."""
-        if len(plan) >= 4 and "leftovers" in self._options.axes:
-            plan[1] = dataclasses.replace(plan[1], leftovers=1)
-        if len(plan) >= 6 and "parallel" in self._options.axes:
-            plan[2] = dataclasses.replace(plan[2], parallel=2)
 
     def _run(self, batch: list[Conditions]) -> list[ExperimentResult]:
         """Run the selected tests once under each of these conditions, and take the results in."""
@@ -274,6 +267,20 @@ class Campaign:
     def _out_of_time(self, share: float) -> bool:
         budget = self._options.budget
         return budget is not None and self._clock() - self._began > share * budget
+
+    def _directed(self) -> None:
+        """What costs more than a fork, once each: a second run in the same directories, company in
+        them, and a processor that is really busy."""
+        moved: dict[str, Conditions] = {
+            "leftovers": dataclasses.replace(self._neutral(), leftovers=1),
+            "parallel": dataclasses.replace(self._neutral(), parallel=2),
+            "load": dataclasses.replace(self._neutral(), load="one-core"),
+        }
+        wanted = [conditions for axis, conditions in moved.items() if axis in self._options.axes]
+        if not self._findings.tally.rows or self._options.runs < 3 or self._out_of_time(_DETECTION_SHARE):
+            return
+        self._progress.phase("again, in company, under load", len(wanted))
+        self._run(wanted)
 
     def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""

@@ -15,17 +15,17 @@ from repro_gate.flake.values import Values
 from repro_gate.model import Conditions
 
 _CANDIDATES = 8
-# How often an axis is moved: a fork moves it for nothing, but load makes everything slower, and
-# the clock has many values that matter.
+# How often an axis is moved, of those that are not moved half the time: the clock has many values
+# that matter, an eager collector and late sleeps make a run slower.
 _SHARES = {"clock": 0.75, "gc": 0.35, "load": 0.3}
 _SEED_LIMIT = 2**31 - 1
 
 
 def servers_for(runs: int, collect_seconds: float, run_seconds: float) -> int:
     """How many servers ``runs`` runs are spread over: starting and collecting is what a loop of
-    processes pays each time, so it may take about an eighth of what that loop would cost."""
+    processes pays each time, so it may take about a tenth of what that loop would cost."""
     loop = runs * (collect_seconds + run_seconds)
-    affordable = int(0.13 * loop / max(collect_seconds, 1e-3))
+    affordable = int(0.1 * loop / max(collect_seconds, 1e-3))
     return max(2, min(affordable, 8, max(3, runs // 3)) if runs > 2 else 2)
 
 

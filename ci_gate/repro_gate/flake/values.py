@@ -37,7 +37,7 @@ class Values:
     zones: tuple[str, ...]
     locales: tuple[str, ...]
     environments: tuple[str, ...] = ("terminal", "user", "bare", "extra")
-    loads: tuple[str, ...] = ("late", "one-core", "late", "late", "burn", "late")
+    loads: tuple[str, ...] = ("late",)
     collectors: tuple[str, ...] = ("eager", "jitter", "rare", "jitter")
     orders: tuple[str, ...] = ("shuffle", "reversed", "shuffle", "shuffle-module", "shuffle", "shuffle-class")
 
