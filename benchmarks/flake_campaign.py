@@ -45,11 +45,15 @@ SUITES = {
         Suite(name="probe", what="held-out probe", directory=ROOT / "benchmarks" / "probe"),
         Suite(
             name="xarray",
-            what="import-heavy: pandas, numpy",
+            what="import-heavy: pandas, dask, matplotlib, numba",
             package="xarray",
             # Its own options need a plugin that checks types.
             arguments=("-o", "addopts=", "xarray/tests/test_utils.py"),
-            needs=("numpy", "pandas", "packaging"),
+            # What its test package imports where it is there, as in its own CI.
+            needs=(
+                *("numpy", "pandas", "packaging", "scipy", "matplotlib", "dask[array,dataframe]", "distributed"),
+                *("bottleneck", "zarr", "cftime", "sparse", "numba", "pint"),
+            ),
             bar=0.2,
         ),
         Suite(

@@ -18,6 +18,7 @@ from repro_gate_pytest.runner import Runner, conditions_of
 
 _exit = os._exit
 _CHUNK = 400
+_FEW_MODULES = 800
 
 
 class Serving:
@@ -112,9 +113,9 @@ def _prepare(session: Any, *, fork: bool) -> None:
     for item in session.items:
         with contextlib.suppress(Exception):  # a project's own kind of item may have none
             item.location  # noqa: B018 - cached from here on
-    inspect.getmodule(_prepare)  # fills a cache that the first failure's traceback needs
     if fork:
-        gc.collect()
+        if len(sys.modules) < _FEW_MODULES:
+            inspect.getmodule(_prepare)  # fills a cache that the first failure's traceback needs
         gc.freeze()  # what imports made is not looked at again, and its pages stay shared
 
 

@@ -182,6 +182,8 @@ def moment(value: str) -> datetime.datetime:
 @example(SPECIAL[5])
 @example(SPECIAL[6])
 @example(SPECIAL[7])
+@example(datetime.date(2026, 3, 14))  # a year from now is the day on which summer time begins
+@example(datetime.date(2024, 2, 15))  # the next 31st is the day on which it begins in Berlin
 @unhurried
 def test_all_instants_can_be_read_are_told_apart_and_do_not_lie_before_today(today: datetime.date) -> None:
     drawn = values(today)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from rich.text import Text
 
 from repro_gate.errors import DiskFull, ExitCode, ReproGateError, UsageError, disk_full
 from repro_gate.process import adopt_orphans, end_descendants
+
+_ONE_REQUEST = 1.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +45,7 @@ def guarded(command: Callable[[], int], err: Console) -> int:
     """Run a command; every way to fail becomes its sentence, its next step and its exit code."""
     adopt_orphans()
     try:
-        with _sigterm_interrupts():
+        with _signals_interrupt():
             return command()
     except ReproGateError as error:
         say(error, err)
@@ -80,17 +83,29 @@ def say(error: ReproGateError, err: Console) -> None:
 
 
 @contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """A request to end is an interrupt: what was found is written first."""
+def _signals_interrupt() -> Iterator[None]:
+    """A request to end is an interrupt: what was found is written first.
+
+    A second one at once is the same request (a terminal and a wrapper both pass it on); a later
+    one ends whatever takes so long.
+    """
+    heard = float("-inf")
 
     def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
+        nonlocal heard
+        before, heard = heard, time.monotonic()
+        if heard - before > _ONE_REQUEST:
+            raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        numbers.append(signal.SIGINT)
+    before = [(number, signal.signal(number, interrupt)) for number in numbers]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def write_file(path: Path, write: Callable[[TextIO], None]) -> None:

@@ -99,7 +99,7 @@ def keep_bytecode(tree: Path, template: Path) -> None:
     """
     for directory, folders, files in os.walk(tree):
         folders[:] = [name for name in folders if name != ".git"]
-        if os.path.basename(directory) != "__pycache__":
+        if Path(directory).name != "__pycache__":
             continue
         to = template / os.path.relpath(directory, tree)
         if not to.parent.is_dir():
