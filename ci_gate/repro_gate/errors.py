@@ -23,9 +23,9 @@ class ExitCode(enum.IntEnum):
 
 
 class ReproGateError(Exception):
-    """Base of all expected failures: a sentence naming the thing, and the next step.
+    """A failure that nobody expected; the base of those that somebody did.
 
-    ``str(error)`` is the sentence; ``next_step`` is what the reader can do about it.
+    ``str(error)`` is the sentence that names the thing; ``next_step`` is what the reader can do.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL

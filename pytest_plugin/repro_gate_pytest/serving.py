@@ -36,7 +36,8 @@ class Serving:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: Any) -> Any:
         """Once every option is known and no plugin has acted on one."""
-        self._notes += foreign.neutralise(config) + foreign.remove_retriers(config)
+        self._notes += foreign.neutralise(config)
+        foreign.remove_retriers(config)
         yield
 
     def pytest_collectreport(self, report: Any) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from repro_gate.capsule.manifest import Manifest
+from repro_gate.errors import CapsuleRefused
 from repro_gate.experiment import Job, Lab
 from repro_gate.model import Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
+
+# Options that make pytest write or remove files of the caller's choice, or send them elsewhere.
+_WRITING = ("--basetemp", "--junit", "--log-file", "--debug", "--pastebin", "--result-log", "--html", "--cov-report")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +27,19 @@ class Replay:
     def tried(self) -> bool:
         """Whether the victim was run at all."""
         return self.run is not None and self.run.outcome is not Outcome.NOT_RUN
+
+
+def replayable(manifest: Manifest) -> Manifest:
+    """The manifest, if pytest's arguments in it stay inside the checkout and write nothing.
+
+    They come from a stranger and are given to pytest as they are. Raises CapsuleRefused.
+    """
+    for argument in manifest.pytest_args:
+        value = argument.partition("=")[2] if argument.startswith("-") else argument
+        outside = posixpath.normpath(posixpath.join(manifest.project.root, value)).startswith("..")
+        if posixpath.isabs(value) or outside or argument.startswith(_WRITING):
+            raise CapsuleRefused(f"The capsule gives pytest the argument {argument!r}, which leaves the checkout.")
+    return manifest
 
 
 def replay(manifest: Manifest, lab: Lab, times: int, each: Callable[[Replay], None]) -> list[Replay]:

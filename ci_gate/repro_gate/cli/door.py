@@ -27,7 +27,11 @@ def flake_check(
         directory=Path(directory),
         arguments=tuple(arguments),
         overrides={"runs": runs, "seed": seed, "budget": budget, "capsules": capsules},
-        door=("pytest", "--repro-flake-check", *([f"--repro-budget={budget}"] if budget else ())),
+        door=(
+            "pytest",
+            f"--repro-flake-check={runs}" if runs else "--repro-flake-check",
+            *([f"--repro-budget={budget}"] if budget else ()),
+        ),
         python=sys.executable,
         cwd_on_path=is_python_dash_m(),
     )

@@ -53,6 +53,28 @@ def _main(
     """Find flaky tests, name what each depends on, and replay them on demand."""
 
 
+def _given(
+    runs: int | None,
+    budget: float | None,
+    sandbox: str | None,
+    jobs: int | None,
+    python: str | None,
+    no_fork: bool,
+    no_causes: bool,
+) -> tuple[str, ...]:
+    """The options that make this campaign what it is, to repeat it with."""
+    valued = {"--runs": runs, "--budget": budget, "--sandbox": sandbox, "--jobs": jobs, "--python": python}
+    flags = {"--no-fork": no_fork, "--no-causes": no_causes}
+    return (
+        *(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in valued.items()
+            if value is not None
+        ),
+        *(name for name, given in flags.items() if given),
+    )
+
+
 @app.command()
 def scan(
     arguments: Annotated[
@@ -109,7 +131,7 @@ def scan(
             "jobs": jobs,
             "capsules": capsules,
         },
-        door=("repro-gate", "scan"),
+        door=("repro-gate", "scan", *_given(runs, budget, sandbox, jobs, python, no_fork, no_causes)),
         python=python,
         fork=not no_fork,
         report_json=report_json,
@@ -122,7 +144,14 @@ def scan(
 @app.command()
 def replay(
     capsule: Annotated[Path, typer.Argument(help="A capsule-….zip.", show_default=False)],
-    repo: Annotated[Path, typer.Option(help="A checkout of the capsule's commit.", metavar="DIR")] = Path(),
+    repo: Annotated[
+        Path | None,
+        typer.Option(
+            help="A checkout of the capsule's commit (default: the one around this directory).",
+            metavar="DIR",
+            show_default=False,
+        ),
+    ] = None,
     times: Annotated[
         int | None, typer.Option(help="How often (default: as often as it was verified).", min=1, show_default=False)
     ] = None,

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
 from rich.text import Text
 
 from repro_gate import capsule
-from repro_gate.capsule.replay import Replay, replay
+from repro_gate.capsule.replay import Replay, replay, replayable
 from repro_gate.change import head
 from repro_gate.cli.scanning import Order, interpreter_for
 from repro_gate.cli.session import Terminal
 from repro_gate.config import load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
-from repro_gate.experiment import plugin_files
+from repro_gate.experiment import find_tree, plugin_files
 from repro_gate.pipeline.scan import Request, open_lab, system_effects
 from repro_gate.report.words import first_line, visible
 
 
 def run_replay(
     path: Path,
-    repo: Path,
+    named: Path | None,
     times: int | None,
     sandbox: str | None,
     python: str | None,
@@ -29,7 +30,8 @@ def run_replay(
     environ: Mapping[str, str],
 ) -> int:
     """Replay; 0 when the failure came back each time (an unpinned one: at least once)."""
-    manifest = capsule.read(path).manifest
+    manifest = replayable(capsule.read(path).manifest)
+    repo = named if named is not None else find_tree(Path.cwd())[0]
     directory = (repo / manifest.project.root).resolve()
     missing = _missing(manifest, directory, repo.resolve())
     if missing:
@@ -37,7 +39,15 @@ def run_replay(
             f"{repo} is not a checkout of the capsule's project: it has no {missing}.",
             next_step=f"Name the checkout: `repro-gate replay {path} --repo DIR`.",
         )
-    settings = load(directory, {"sandbox": sandbox, "jobs": None, "network": manifest.conditions.network}, environ)
+    settings = load(directory, {"sandbox": sandbox}, environ)
+    if manifest.conditions.network != settings.network:
+        terminal.err.print(
+            f"note: the capsule was made with the network {manifest.conditions.network}; here it is {settings.network}",
+            markup=False,
+        )
+        manifest = dataclasses.replace(
+            manifest, conditions=dataclasses.replace(manifest.conditions, network=settings.network)
+        )
     order = Order(directory=directory, arguments=(), overrides={}, door=("repro-gate",), python=python)
     request = Request(
         directory=directory,
@@ -122,5 +132,7 @@ def run_unpack(path: Path, directory: Path, terminal: Terminal) -> int:
         raise UsageError(f"{directory} is not empty.", next_step="Name a new directory.")
     directory.mkdir(parents=True, exist_ok=True)
     capsule.extract(found.members, directory)
-    terminal.out.print(f"unpacked; to replay: {directory}/repro.sh --repo CHECKOUT", markup=False, soft_wrap=True)
+    terminal.out.print(
+        f"unpacked; to replay in a checkout: {directory}/repro.sh --repo .", markup=False, soft_wrap=True
+    )
     return int(ExitCode.PASS)

@@ -82,7 +82,8 @@ def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:
     for path in (order.report_json, order.junit_xml):
         if path is not None:
             terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
-    again = [*order.door, *_seed(order, report.seed), *order.arguments]
+    options = any(argument.startswith("-") for argument in order.arguments) and order.door[0] != "pytest"
+    again = [*order.door, *_seed(order, report.seed), *(("--",) if options else ()), *order.arguments]
     terminal.err.print(f"to repeat this campaign: {shlex.join(again)}", markup=False, soft_wrap=True)
 
 

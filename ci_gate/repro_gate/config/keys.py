@@ -74,7 +74,7 @@ class Schema(BaseModel):
         Key(
             kind="text",
             allowed='"auto", "bubblewrap" or "host"',
-            about="Where tests run; auto never falls back to host, which isolates nothing.",
+            about="Where tests run; auto is bubblewrap where it works, else the host, which isolates nothing (and is said).",
         ),
     ] = "auto"
     jobs: Annotated[
@@ -147,14 +147,14 @@ class Schema(BaseModel):
     ] = []
     capsules: Annotated[
         Text,
-        Key(kind="text", allowed="directory", about="Where capsules are written, seen from the project's root."),
+        Key(kind="text", allowed="directory", about="Where capsules are written, seen from the directory of the scan."),
     ] = ".repro-gate/capsules"
     replays: Annotated[
         AtLeastOne,
         Key(
             kind="whole",
             allowed="whole number, at least 1",
-            about="Replays that must all show the failure before a capsule is published.",
+            about="Fresh processes that must all fail alike before a capsule is called pinned.",
         ),
     ] = 5
     keep_runs: Annotated[

@@ -230,7 +230,7 @@ class Lab:
 
     def _begin(self, job: Job, worker: Worker) -> None:
         worker.last_used = self._serial
-        arguments = self._inside(self.arguments(job.files), worker)
+        arguments = self.arguments(job.files)
 
         def reopen() -> Worker:
             self._workers = [other for other in self._workers if other is not worker]
@@ -264,19 +264,15 @@ class Lab:
 
         ``files`` are relative to pytest's root; without them, what the user gave.
         """
-        if not files:
-            return self.project.pytest_args
         here = self.project.subdirectory or "."
-        options = _options_only(self.project.pytest_args, self.project.original / here)
+        given = [_relative(argument, self.project.original, here) for argument in self.project.pytest_args]
+        if not files:
+            return tuple(given)
+        options = _options_only(given, self.project.original / here)
         options.append(f"--rootdir={os.path.relpath(self._root or '.', here)}")
         if self._inifile:
             options += ["-c", os.path.relpath(self._inifile, here)]
-        return (*options, *(os.path.relpath(f"{self._root or '.'}/{file}", here) for file in files))
-
-    def _inside(self, arguments: tuple[str, ...], worker: Worker) -> tuple[str, ...]:
-        """Arguments that name the original tree by an absolute path name the worker's copy."""
-        original, inside = str(self.project.original), self.sandbox.view(worker.place).tree
-        return tuple(argument.replace(original + "/", inside + "/") for argument in arguments)
+        return (*options, *(os.path.relpath(Path(self._root) / file, here) for file in files))
 
     def _open_worker(
         self, experiment: Experiment, *, files: tuple[str, ...], fork: bool, register: bool = True
@@ -289,7 +285,7 @@ class Lab:
             conditions = start_of(conditions)
         worker = Worker(self.project, self.sandbox, self._base / f"w{self._serial}", conditions, files)
         worker.prepare(self._template)
-        worker.launch(fork=fork, pytest_args=self._inside(self.arguments(files), worker))
+        worker.launch(fork=fork, pytest_args=self.arguments(files))
         if register:
             self._workers.append(worker)
         return worker
@@ -327,6 +323,15 @@ def _not_started(job: Job, note: str) -> ExperimentResult:
 def _below(path: str, directory: str) -> str:
     """``path`` relative to ``directory``, or empty where it is elsewhere (or the directory itself)."""
     return path[len(directory) + 1 :] if path.startswith(directory + "/") else ""
+
+
+def _relative(argument: str, original: Path, here: str) -> str:
+    """An argument that names the project by an absolute path names it from where pytest runs."""
+    name, equals, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
+    path, colons, rest = value.partition("::")
+    if not path.startswith(f"{original}/"):
+        return argument
+    return f"{name}{equals}{os.path.relpath(path, original / here)}{colons}{rest}"
 
 
 def _options_only(arguments: Sequence[str], directory: Path) -> list[str]:

@@ -87,7 +87,7 @@ def _instants(today: Date) -> tuple[Instant, ...]:
         Instant(value=f"{gap.isoformat()}T13:05:00", label="a day of 23 hours", zone="America/New_York"),
         Instant(value=f"{_a_year_on(today).year}-01-01T08:00:00", label="the first of January"),
         Instant(value=f"{fold_in_europe.isoformat()}T13:05:00", label="a day of 25 hours", zone="Europe/Berlin"),
-        Instant(value="2038-01-20T12:00:00", label="after 2038-01-19"),
+        Instant(value="2038-01-20T12:30:00", label="after 2038-01-19"),
     )
 
 

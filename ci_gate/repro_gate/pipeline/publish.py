@@ -106,6 +106,9 @@ class Publisher:
             evidence=evidence,
         )
         self.directory.mkdir(parents=True, exist_ok=True)
+        own = self.here / ".repro-gate"
+        if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
+            (own / ".gitignore").write_text("*\n", encoding="ascii")  # so that a scan does not make the tree dirty
         return capsule.pack(parts, redactor, self.directory, self.now())
 
 

@@ -87,7 +87,7 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
                     pytest=findings.facts.get("pytest", ""),
                     seconds=round(effects.monotonic() - began, 2),
                     notes=(*notes, *findings.notes),
-                    incomplete=findings.incomplete,
+                    incomplete=findings.incomplete or _unconfirmed(tests, request),
                     root=str(lab.project.original / lab.project.subdirectory),
                     commit=commit.commit,
                     started_at=started_at.isoformat(timespec="seconds"),
@@ -99,6 +99,13 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
             return report(verdicts)
         finally:
             campaign.close()
+
+
+def _unconfirmed(tests: tuple[TestVerdict, ...], request: Request) -> str:
+    mixed = sum(0 < test.failures < test.runs for test in tests)
+    if request.investigate or not mixed:
+        return ""
+    return f"{mixed} tests passed and failed, and without looking for causes none of them is confirmed"
 
 
 def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interpreter]:
