@@ -53,6 +53,9 @@ def main(arguments: list[str]) -> int:
             manifest = json.load(file)
         if manifest.get("schema") != "repro-gate/capsule/v1":
             raise NoReplay("this program replays repro-gate/capsule/v1, not %r" % (manifest.get("schema"),))
+        for argument in manifest["pytest_args"]:
+            if wire.leaves_checkout(argument, manifest["project"]["root"]):
+                raise NoReplay("the capsule gives pytest the argument %r, which leaves the checkout" % argument)
         times = options.times or manifest["determinism"]["verified"]["of"] or 5
         repo = _repository(options, manifest)
         print("replaying %s" % manifest["victim"])

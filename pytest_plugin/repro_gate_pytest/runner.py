@@ -38,10 +38,12 @@ class Runner:
         channel.send(wire.BEGIN, t=wire.CONTROL_PASS)
         for position, (index, item) in enumerate(plan):
             index_after, after = plan[position + 1] if position + 1 < len(plan) else (None, None)
-            frame, go_on = self._run_one(index, item, after)
+            # The last test of the project tears down what the session set up, not the control after it.
+            following = None if index_after == wire.CONTROL_FAIL else after
+            frame, go_on = self._run_one(index, item, following)
             if not go_on:
                 # pytest would end the session here; the gate gives the rest to another process.
-                channel.send_frames(frame)
+                channel.send_frames(frame, {"ev": wire.END, "ran": position + 1, "aborted": True})
                 _exit(0)
             # One write for both: the gate wakes up once per test.
             last = {"ev": wire.END, "ran": len(plan)}
@@ -50,10 +52,10 @@ class Runner:
     def _run_one(self, index: int, item: Any, following: Any) -> tuple[dict[str, Any], bool]:
         self._failures.clear()
         self._reports = []
-        axes.before_test(item.nodeid)
-        evidence.begin()
         aborted: BaseException | None = None
         try:
+            axes.before_test(item.nodeid)
+            evidence.begin()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         except BaseException as stop:  # KeyboardInterrupt or pytest.exit in a test
             aborted = stop
@@ -101,6 +103,8 @@ def _outcome(reports: Sequence[Any]) -> tuple[str, Any]:
     if not reports:
         return "not_run", None
     for report in reports:
+        if hasattr(report, "context") and report.outcome != "failed":
+            continue  # a subtest that did not fail decides nothing
         when = getattr(report, "when", "call")
         if report.outcome == "failed":
             bad = "failed" if when == "call" else "error"

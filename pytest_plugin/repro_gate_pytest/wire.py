@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
@@ -272,3 +274,36 @@ def _module(test_id: str) -> str:
 
 def _class(test_id: str) -> str:
     return test_id.partition("[")[0].rpartition("::")[0]
+
+
+# Options that make pytest write or remove files of the caller's choice, or send them elsewhere.
+_WRITING = (
+    "basetemp",
+    "junit",
+    "log-file",
+    "log_file",
+    "debug",
+    "pastebin",
+    "result-log",
+    "html",
+    "cov-report",
+    "cache_dir",
+)
+
+
+def leaves_checkout(argument: str, root: str) -> bool:
+    """Whether an argument of a capsule would lead pytest out of the checkout, or have it write a file.
+
+    ``root`` is where pytest runs, below the checkout. Both replays ask this before they give a
+    stranger's arguments to pytest: any part that looks like a path counts, however it is joined.
+    """
+    pieces = [argument, *re.split(r"[\s=,:;]+", argument)]
+    if argument.startswith("-") and not argument.startswith("--"):
+        pieces.append(argument[2:])
+    for piece in pieces:
+        inside = posixpath.normpath(posixpath.join(root, piece.lstrip("@")))
+        if posixpath.isabs(piece.lstrip("@")) or inside.startswith("..") or piece.startswith(("@", "~")):
+            return True
+        if piece.lstrip("-").startswith(_WRITING):
+            return True
+    return False

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from repro_gate.capsule.manifest import Manifest
 from repro_gate.errors import CapsuleRefused
-from repro_gate.experiment import Job, Lab
+from repro_gate.experiment import Job, Lab, leaves_checkout
 from repro_gate.model import Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
-
-# Options that make pytest write or remove files of the caller's choice, or send them elsewhere.
-_WRITING = ("--basetemp", "--junit", "--log-file", "--debug", "--pastebin", "--result-log", "--html", "--cov-report")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,9 +31,7 @@ def replayable(manifest: Manifest) -> Manifest:
     They come from a stranger and are given to pytest as they are. Raises CapsuleRefused.
     """
     for argument in manifest.pytest_args:
-        value = argument.partition("=")[2] if argument.startswith("-") else argument
-        outside = posixpath.normpath(posixpath.join(manifest.project.root, value)).startswith("..")
-        if posixpath.isabs(value) or outside or argument.startswith(_WRITING):
+        if leaves_checkout(argument, manifest.project.root):
             raise CapsuleRefused(f"The capsule gives pytest the argument {argument!r}, which leaves the checkout.")
     return manifest
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from repro_gate.experiment.activity import Activity
 from repro_gate.experiment.worker import Pipe, Worker
-from repro_gate.model import Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate.model import Ending, Experiment, ExperimentResult, Failure, Mode, Outcome, TestRun
 from repro_gate.process import resident
 from repro_gate_pytest import wire
 
@@ -96,7 +96,7 @@ class Run:
     def result(self) -> ExperimentResult:
         """The result, complete once ``finished``."""
         activity = self._activity
-        runs = [TestRun(id=test, outcome=Outcome.NOT_RUN, seconds=0.0) for test in self._missing]
+        runs = [self._not_collected(test) for test in self._missing]
         if activity is None:
             if not runs:
                 runs = [TestRun(id=t, outcome=Outcome.NOT_RUN, seconds=0.0) for t in self.experiment.tests or ()]
@@ -113,6 +113,24 @@ class Run:
             controls_held=held,
             notes=tuple(self._notes),
         )
+
+    def _not_collected(self, test: str) -> TestRun:
+        """A test that this process has not: an error where its module could not be imported."""
+        file = test.partition("::")[0]
+        text = next((text for node, text in self.worker.facts.errors if node == file), "")
+        if not text:
+            return TestRun(id=test, outcome=Outcome.NOT_RUN, seconds=0.0)
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        failure = Failure(
+            phase="collect",
+            type="collection error",
+            bases=(),
+            message=lines[-1] if lines else "",
+            chain=(),
+            frames=(),
+            fingerprint=f"collect:{file}",
+        )
+        return TestRun(id=test, outcome=Outcome.ERROR, seconds=0.0, failure=failure, output=text)
 
     def abandon(self) -> None:
         """Stop now; what ran so far is the result."""

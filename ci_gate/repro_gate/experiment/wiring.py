@@ -32,6 +32,7 @@ def bootstrap(root: str) -> str:
 
 
 arrange = wire.arrange
+leaves_checkout = wire.leaves_checkout
 
 
 def start_of(conditions: Conditions) -> Conditions:

@@ -66,3 +66,4 @@ class Findings:
     mode: Mode = Mode.FORK
     mode_reason: str = ""
     runs_done: int = 0
+    unused_runs: int = 0  # that did not start, or whose controls did not hold

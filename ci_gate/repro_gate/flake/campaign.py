@@ -182,8 +182,8 @@ class Campaign:
             numbers.append(number)
         results = self._lab.run(jobs)
         for number, result in zip(numbers, results, strict=True):
-            tally.end(number, believed=result.controls_held)
             self._take(number, result)
+            tally.end(number, believed=result.controls_held)
         return results
 
     def _recorder(self, number: int) -> Callable[[TestRun], None]:
@@ -201,13 +201,19 @@ class Campaign:
 
     def _take(self, number: int, result: ExperimentResult) -> None:
         findings = self._findings
-        findings.runs_done += 1
         moved = ", ".join(result.experiment.conditions.differences(self._neutral())) or "nothing moved"
         if result.ending is Ending.NOT_STARTED:
             findings.notes.append(f"run {number + 1} ({moved}) did not start: {' '.join(result.notes)[:600]}")
+            findings.unused_runs += 1
             return
         if not result.controls_held:
             findings.notes.append(f"run {number + 1} ({moved}) is not used: a control test did not do what it must")
+            findings.unused_runs += 1
+            return
+        findings.runs_done += 1
+        for run in result.runs:
+            if run.failure is not None and run.failure.phase == "collect":
+                findings.tally.record(number, run)
         if result.ending is Ending.DONE:
             self._compare_ids(number, moved, result)
         findings.notes.extend(note for note in result.notes if note not in findings.notes and len(findings.notes) < 200)
@@ -242,7 +248,7 @@ class Campaign:
         """The tests of the next run: all that are undecided, or what the time left allows."""
         tally = self._findings.tally
         budget = self._options.budget
-        if not tally.conditions[:-1] or (budget is None and not self._decided):
+        if not tally.conditions[:-1]:
             return None
         ids = [test for test in tally.rows if test not in self._decided]
         if budget is not None:
@@ -424,5 +430,7 @@ class Campaign:
 
         dropped = broker.map(detective.investigate, suspects, keep, lambda: self._out_of_time(1.0))
         findings.dropped = {s.id for s in suspects} - set(findings.diagnoses)
+        if findings.dropped:
+            findings.incomplete = f"no time was left to confirm {len(findings.dropped)} tests that failed and passed"
         if dropped:
             findings.notes.append(f"the time budget left {dropped} suspects without a cause")

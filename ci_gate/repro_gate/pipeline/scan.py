@@ -87,7 +87,7 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
                     pytest=findings.facts.get("pytest", ""),
                     seconds=round(effects.monotonic() - began, 2),
                     notes=(*notes, *findings.notes),
-                    incomplete=findings.incomplete or _unconfirmed(tests, request),
+                    incomplete=findings.incomplete or _unconfirmed(tests, request) or _unused(findings),
                     root=str(lab.project.original / lab.project.subdirectory),
                     commit=commit.commit,
                     started_at=started_at.isoformat(timespec="seconds"),
@@ -106,6 +106,13 @@ def _unconfirmed(tests: tuple[TestVerdict, ...], request: Request) -> str:
     if request.investigate or not mixed:
         return ""
     return f"{mixed} tests passed and failed, and without looking for causes none of them is confirmed"
+
+
+def _unused(findings: Findings) -> str:
+    """Runs that say nothing are no runs that passed."""
+    if not findings.unused_runs:
+        return ""
+    return f"{findings.unused_runs} runs could not be used (the notes say why)"
 
 
 def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interpreter]:

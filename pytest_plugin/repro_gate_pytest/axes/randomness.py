@@ -6,6 +6,7 @@ parent. Each test starts a stream of its own, so its draws do not depend on the 
 
 from __future__ import annotations
 
+import _random
 import hashlib
 import itertools
 import os
@@ -35,6 +36,7 @@ class Randomness(Axis):
         self._forks = 0
         self._seed = 0
         self._settled = False
+        self._seeded_by_project = False
         self._unseeded: weakref.WeakKeyDictionary[random.Random, int] = weakref.WeakKeyDictionary()
         self._entropy: set[int] = set()
         self._generators: list[Any] = []
@@ -52,6 +54,9 @@ class Randomness(Axis):
         if hasattr(posix, "getrandom"):
             patching.replace_function(posix, "getrandom", lambda original: lambda size, flags=0: os.urandom(size))
         random.Random.seed = self._make_seed(random.Random.seed)  # type: ignore[method-assign]
+        hidden = getattr(random, "_inst", None)
+        if hidden is not None:
+            random.seed = hidden.seed  # so that a project's own seed is seen, and then kept
         os.register_at_fork(before=self._before_fork, after_in_child=self._after_fork)
         return notes
 
@@ -86,9 +91,8 @@ class Randomness(Axis):
         self._reseed_globals()
 
     def _reseed_globals(self) -> None:
-        hidden = getattr(random, "_inst", None)
-        if isinstance(hidden, random.Random):
-            self._set_seed(hidden, number(self._key, "random"))
+        if not self._seeded_by_project:
+            _seed_hidden(number(self._key, "random"))
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None and hasattr(numpy_random, "seed"):
             numpy_random.seed(number(self._key, "numpy") % 2**32)
@@ -118,6 +122,9 @@ class Randomness(Axis):
                 a = int.from_bytes(os.urandom(32), "big")
             else:
                 self._unseeded.pop(generator, None)
+                if generator is getattr(random, "_inst", None):
+                    # From here on the project's tests share that stream, as they do without us.
+                    self._seeded_by_project = True
             original(generator, a, version)
 
         self._set_seed = original
@@ -130,9 +137,15 @@ class Randomness(Axis):
         self._key = b"%s>%d" % (self._key, self._forks)
         self._count = itertools.count()
         self._forks = 0
-        hidden = getattr(random, "_inst", None)
-        if isinstance(hidden, random.Random):
-            self._set_seed(hidden, number(self._key, "random"))
+        _seed_hidden(number(self._key, "random"))
+
+
+def _seed_hidden(seed: int) -> None:
+    """Seed the generator behind ``random``'s functions, also after the module was reloaded."""
+    hidden = getattr(random, "_inst", None)
+    if isinstance(hidden, _random.Random):
+        _random.Random.seed(hidden, seed)
+        hidden.gauss_next = None  # type: ignore[attr-defined]
 
 
 def _made_from_entropy(numpy_random: Any, entropy: set[int]) -> list[Any]:
