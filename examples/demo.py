@@ -34,7 +34,7 @@ def main() -> int:
     must(0, ["git", "add", "--all"], shop)
     must(0, ["git", *identity, "commit", "--quiet", "--message", "The shop"], shop)
 
-    say("1. Find what is flaky. This takes a minute or two.")
+    say("1. Find what is flaky. This takes three to six minutes on two cores.")
     output = must(
         1, ["repro-gate", "scan", "--runs", "20", "--report-json", "../report.json", "--capsules", "../capsules"], shop
     )

@@ -50,6 +50,11 @@ def watch_files(*roots: str) -> None:
     _State.roots = tuple(os.path.realpath(root) + os.sep for root in roots)
 
 
+def in_tree(filename: str) -> bool:
+    """Whether a source file is the project's own (the first directory that is watched)."""
+    return bool(_State.roots) and filename.startswith(_State.roots[0]) and "site-packages" not in filename
+
+
 def refuse_network(refuse: bool) -> None:
     """Whether attempts to leave the machine fail at once."""
     _State.refuse = refuse

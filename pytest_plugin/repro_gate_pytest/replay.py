@@ -39,6 +39,8 @@ _DROPPED = re.compile(
 )
 _COLLECT_SECONDS = 300.0
 _TEST_SECONDS = 300.0
+_MOST_BYTES = 4 << 30
+_copied = 0
 
 
 class NoReplay(Exception):
@@ -48,6 +50,8 @@ class NoReplay(Exception):
 def main(arguments: list[str]) -> int:
     """0: the failure came back each time (or, unpinned, at least once); 1: it did not; 2: usage; 3: not tried."""
     options = _options(arguments)
+    # So that what was started ends, and what was copied goes, also when somebody ends this process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with open(os.path.join(options.capsule, "manifest.json"), "rb") as file:
             manifest = json.load(file)
@@ -87,13 +91,29 @@ def _options(arguments: list[str]) -> Any:
 
 
 def _repository(options: Any, manifest: dict[str, Any]) -> str:
-    repo: str = os.path.realpath(options.repo)
+    """The checkout to replay in: the one named, or the one around this directory."""
+    repo = _around(os.path.realpath(options.repo))
     capsule = os.path.realpath(options.capsule)
     if repo == capsule or repo.startswith(capsule + os.sep):
         raise NoReplay("name a checkout of the project: ./repro.sh --repo DIR")
-    if not os.path.isdir(os.path.join(repo, manifest["project"]["root"])):
-        raise NoReplay("%s is not a checkout of the project: it has no %r" % (repo, manifest["project"]["root"]))
+    place = os.path.join(repo, manifest["project"]["root"])
+    file = manifest["victim"].partition("::")[0]
+    above = [place]
+    while above[-1] != repo and above[-1].startswith(repo + os.sep):
+        above.append(os.path.dirname(above[-1]))
+    if not any(os.path.exists(os.path.join(directory, file)) for directory in above):
+        raise NoReplay("%s is not a checkout of the project: it has no file %r" % (repo, file))
     return repo
+
+
+def _around(directory: str) -> str:
+    """The git work tree that holds a directory, or the directory itself."""
+    place = directory
+    while place != os.path.dirname(place):
+        if os.path.exists(os.path.join(place, ".git")):
+            return place
+        place = os.path.dirname(place)
+    return directory
 
 
 def _expected(manifest: dict[str, Any], outcome: str, failure: dict[str, Any] | None) -> bool:
@@ -145,6 +165,8 @@ class _Place:
         self.tmp = os.path.join(base, "tmp")
         for directory in (self.home, self.tmp):
             os.makedirs(directory)
+        global _copied
+        _copied = 0
         shutil.copytree(repo, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
 
 
@@ -159,7 +181,11 @@ def _ignore(directory: str, names: list[str]) -> set[str]:
 
 
 def _copy(source: str, target: str) -> str:
+    global _copied
     try:
+        _copied += os.lstat(source).st_size
+        if _copied > _MOST_BYTES:
+            raise NoReplay("the checkout holds more than %d MiB to copy" % (_MOST_BYTES >> 20))
         return str(shutil.copy2(source, target, follow_symlinks=False))
     except PermissionError:  # what we may not read, tests that run as us could not read either
         return target

@@ -45,7 +45,7 @@ def test_what_was_found_is_printed_with_the_command_that_replays_it(scanned: Sca
     assert "1 flaky, 1 condition-dependent, 1 stable of 3 tests" in out
     assert "not hermetic" in out
     assert "written: out/report.json" in scanned.done.err
-    assert "repro-gate scan --seed=3" in scanned.done.err
+    assert "repro-gate scan --runs=4 --sandbox=host --seed=3" in scanned.done.err
 
 
 def test_the_report_is_what_its_schema_says(scanned: Scanned) -> None:
@@ -104,7 +104,7 @@ def test_pytest_itself_is_a_door_to_the_same_scan(shell: Shell, checkout: Path) 
     assert done.code == 1, done
     assert "1 flaky, 1 condition-dependent, 1 stable of 3 tests" in done.out
     assert len(list((checkout / "caps").glob("capsule-*.zip"))) == 2
-    assert "pytest --repro-flake-check --repro-seed=3 test_flaky.py" in done.words
+    assert "pytest --repro-flake-check=4 --repro-seed=3 test_flaky.py" in done.words
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from repro_gate_pytest import patching
+from repro_gate_pytest import evidence, patching
 from repro_gate_pytest.axes.base import Axis, number
 
 _blake2b = hashlib.blake2b  # kept, as are the others: a test may patch them
@@ -37,6 +37,7 @@ class Randomness(Axis):
         self._seed = 0
         self._settled = False
         self._seeded_by_project = False
+        self._project_state: Any = None
         self._unseeded: weakref.WeakKeyDictionary[random.Random, int] = weakref.WeakKeyDictionary()
         self._entropy: set[int] = set()
         self._generators: list[Any] = []
@@ -64,9 +65,13 @@ class Randomness(Axis):
         self._seed = conditions["random"]
         if not self._settled:
             self._restart("imports", conditions["import-random"])
+        elif self._project_state is not None:
+            random.setstate(self._project_state)  # a fork has drawn it anew
 
     def settle(self) -> None:
         self._settled = True
+        if self._seeded_by_project:
+            self._project_state = _getstate()
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:
             self._generators = list(_made_from_entropy(numpy_random, self._entropy))
@@ -122,8 +127,8 @@ class Randomness(Axis):
                 a = int.from_bytes(os.urandom(32), "big")
             else:
                 self._unseeded.pop(generator, None)
-                if generator is getattr(random, "_inst", None):
-                    # From here on the project's tests share that stream, as they do without us.
+                if generator is getattr(random, "_inst", None) and not self._settled and _called_by_project():
+                    # A module that seeds on import: tests share that stream, as they do without us.
                     self._seeded_by_project = True
             original(generator, a, version)
 
@@ -138,6 +143,11 @@ class Randomness(Axis):
         self._count = itertools.count()
         self._forks = 0
         _seed_hidden(number(self._key, "random"))
+
+
+def _called_by_project() -> bool:
+    """Whether the project's own code called what called this (and not a plugin)."""
+    return evidence.in_tree(sys._getframe(2).f_code.co_filename)
 
 
 def _seed_hidden(seed: int) -> None:
