@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 VERSIONS := 3.11 3.12 3.13
 # Two workers: what a small CI machine has. Each test starts processes of its own.
-PYTEST_ARGS ?= -n 2 --dist worksteal
+PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .PHONY: help setup demo test lint test-unit test-versions bench format lock bubblewrap clean
 
