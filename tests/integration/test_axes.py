@@ -107,8 +107,7 @@ def test_correct_programs_pass_under_neutral_conditions(lab: MakeLab, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("axis", "seed"), [(axis, SEEDS[turn % len(SEEDS)]) for turn, axis in enumerate(axes_with_programs())]
-)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("axis", axes_with_programs())
 def test_correct_programs_pass_with_every_axis_moved(host_lab: MakeLab, tmp_path: Path, axis: str, seed: int) -> None:
     assert bad_runs(host_lab, copied(axis, tmp_path), Mode.FRESH, [everything_moved(seed)]) == {}
