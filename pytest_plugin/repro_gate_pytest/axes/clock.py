@@ -4,8 +4,9 @@
 readings: the test's first reading comes half a millisecond before it, the second after it
 (``~~``: the second and third, if they follow each other within 20 ms). Time between readings
 passes as it really does, but for that step forward. So that time does not run backwards, each further test of a run
-meets the same time of day one day later. Not moved: file times, child processes, SQLite's own
-clock; a finding that rests on the difference is dropped by the gate's benign move.
+meets the same time of day one day later. Times of files follow (``filetimes``). Not moved: child
+processes, SQLite's own clock; a finding that rests on the difference is dropped by the gate's
+benign move.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Callable
 
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis
+from repro_gate_pytest.axes.filetimes import FileTimes
 
 _mktime = time.mktime
 # Nanoseconds before the instant at which the first reading stands, by the number of tildes.
@@ -38,6 +40,7 @@ class Clock(Axis):
         self._instant: datetime.datetime | None = None
         self._cross_after = 0
         self._day = -1
+        self._files = FileTimes(lambda: self._real_ns(), lambda: self._offset)
 
     def install(self) -> list[str]:
         timing = sys.modules.get("_pytest.timing")
@@ -60,6 +63,7 @@ class Clock(Axis):
     def apply(self, conditions: Mapping[str, Any]) -> None:
         value = conditions["clock"]
         self._offset, self._moved, self._instant, self._cross_after, self._day = 0, False, None, 0, -1
+        self._files.end()
         if value == "real":
             return
         instant = datetime.datetime.fromisoformat(value.lstrip("~"))
@@ -68,6 +72,7 @@ class Clock(Axis):
         if self._cross_after:
             self._instant = instant
         self._move_to(instant)
+        self._files.begin()
 
     def before_test(self, key: str) -> None:
         self._reads = 0
