@@ -84,6 +84,20 @@ class Runner:
             frame["out"] = wire.clip(_reason(decisive), 500)
         return frame
 
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Any:
+        """Let the axes know what is done for several tests at once."""
+        if fixturedef.scope == "function":
+            yield
+        else:
+            with axes.setting_up(id(fixturedef)):
+                yield
+
+    def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
+        """It is done with."""
+        if fixturedef.scope != "function":
+            axes.fixture_gone(id(fixturedef))
+
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
         """Keep the exception's own frames, before anything is rendered to text."""

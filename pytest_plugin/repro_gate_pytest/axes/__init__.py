@@ -8,7 +8,8 @@ process must be started with is in ``wire.start_environment``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from repro_gate_pytest.axes import (
@@ -68,6 +69,24 @@ def before_test(key: str) -> None:
     """Start each seeded stream anew for the test ``key``, so that it does not depend on others."""
     for axis in _AXES:
         axis.before_test(key)
+
+
+@contextlib.contextmanager
+def setting_up(fixture: int) -> Iterator[None]:
+    """Around the set-up of a fixture that lives longer than one test."""
+    for axis in _AXES:
+        axis.fixture_begins(fixture)
+    try:
+        yield
+    finally:
+        for axis in _AXES:
+            axis.fixture_ready()
+
+
+def fixture_gone(fixture: int) -> None:
+    """Such a fixture is torn down."""
+    for axis in _AXES:
+        axis.fixture_gone(fixture)
 
 
 def touched() -> list[str]:

@@ -28,6 +28,15 @@ class Axis:
     def before_test(self, key: str) -> None:
         """A test begins."""
 
+    def fixture_begins(self, fixture: int) -> None:
+        """A fixture that lives longer than one test is being set up."""
+
+    def fixture_ready(self) -> None:
+        """It is set up."""
+
+    def fixture_gone(self, fixture: int) -> None:
+        """It is torn down."""
+
     def touched(self) -> bool:
         """Whether the test read from this axis."""
         return False

@@ -17,6 +17,9 @@ from typing import Any, Callable
 from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis, fraction
 
+# Kept: a project may replace them, and these processes are not its.
+_fork, _waitpid, _pipe, _close, _exit = os.fork, os.waitpid, os.pipe, os.close, os._exit
+
 _MOST_PER_TEST = 0.3  # seconds of added sleep
 _LATE = 0.03
 
@@ -79,16 +82,16 @@ def _cores() -> list[int]:
 
 def _burn(count: int) -> int:
     """Start ``count`` busy processes; they end when the returned descriptor is closed everywhere."""
-    watch, alive = os.pipe()
-    middle = os.fork()
+    watch, alive = _pipe()
+    middle = _fork()
     if middle == 0:
-        os.close(alive)
+        _close(alive)
         for _ in range(count):
-            if os.fork() == 0:
+            if _fork() == 0:
                 _busy(watch)
-        os._exit(0)
-    os.waitpid(middle, 0)
-    os.close(watch)
+        _exit(0)
+    _waitpid(middle, 0)
+    _close(watch)
     return alive
 
 
@@ -104,4 +107,4 @@ def _busy(watch: int) -> None:
             for number in range(20000):
                 number * number
     finally:
-        os._exit(0)
+        _exit(0)

@@ -7,6 +7,7 @@ parent. Each test starts a stream of its own, so its draws do not depend on the 
 from __future__ import annotations
 
 import _random
+import functools
 import hashlib
 import itertools
 import os
@@ -16,8 +17,9 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from repro_gate_pytest import evidence, patching
+from repro_gate_pytest import patching
 from repro_gate_pytest.axes.base import Axis, number
+from repro_gate_pytest.axes.seeding import NUMPY, Seeds, WhenImported, called_by_project
 
 _blake2b = hashlib.blake2b  # kept, as are the others: a test may patch them
 _getstate = random.getstate
@@ -36,13 +38,14 @@ class Randomness(Axis):
         self._forks = 0
         self._seed = 0
         self._settled = False
-        self._seeded_by_project = False
+        self._seeds = Seeds()
         self._project_state: Any = None
         self._unseeded: weakref.WeakKeyDictionary[random.Random, int] = weakref.WeakKeyDictionary()
         self._entropy: set[int] = set()
         self._generators: list[Any] = []
         self._global_state: Any | None = None
         self._set_seed: Callable[..., None] = random.Random.seed
+        self._seed_numpy: Callable[..., None] | None = None
 
     def install(self) -> list[str]:
         import posix  # where the function lives; os re-exports the same object
@@ -58,6 +61,7 @@ class Randomness(Axis):
         hidden = getattr(random, "_inst", None)
         if hidden is not None:
             random.seed = hidden.seed  # so that a project's own seed is seen, and then kept
+        sys.meta_path.insert(0, WhenImported(NUMPY, self._watch_numpy))
         os.register_at_fork(before=self._before_fork, after_in_child=self._after_fork)
         return notes
 
@@ -70,9 +74,10 @@ class Randomness(Axis):
 
     def settle(self) -> None:
         self._settled = True
-        if self._seeded_by_project:
+        self._seeds.imports_are_over()
+        if self._seeds.at_import("random"):
             self._project_state = _getstate()
-        numpy_random = sys.modules.get("numpy.random")
+        numpy_random = sys.modules.get(NUMPY)
         if numpy_random is not None:
             self._generators = list(_made_from_entropy(numpy_random, self._entropy))
 
@@ -85,6 +90,15 @@ class Randomness(Axis):
             bits = generator.bit_generator
             bits.state = type(bits)(number(key, self._seed, "numpy", index)).state
 
+    def fixture_begins(self, fixture: int) -> None:
+        self._seeds.fixture_begins(fixture)
+
+    def fixture_ready(self) -> None:
+        self._seeds.fixture_ready()
+
+    def fixture_gone(self, fixture: int) -> None:
+        self._seeds.fixture_gone(fixture)
+
     def touched(self) -> bool:
         return self._draws > 0 or _getstate() != self._global_state
 
@@ -96,11 +110,10 @@ class Randomness(Axis):
         self._reseed_globals()
 
     def _reseed_globals(self) -> None:
-        if not self._seeded_by_project:
+        if not self._seeds.owned("random"):
             _seed_hidden(number(self._key, "random"))
-        numpy_random = sys.modules.get("numpy.random")
-        if numpy_random is not None and hasattr(numpy_random, "seed"):
-            numpy_random.seed(number(self._key, "numpy") % 2**32)
+        if self._seed_numpy is not None and not self._seeds.owned(NUMPY):
+            self._seed_numpy(number(self._key, "numpy") % 2**32)
         self._global_state = _getstate()
 
     def _make_urandom(self, original: Callable[[int], bytes]) -> Callable[..., bytes]:
@@ -127,13 +140,24 @@ class Randomness(Axis):
                 a = int.from_bytes(os.urandom(32), "big")
             else:
                 self._unseeded.pop(generator, None)
-                if generator is getattr(random, "_inst", None) and not self._settled and _called_by_project():
-                    # A module that seeds on import: tests share that stream, as they do without us.
-                    self._seeded_by_project = True
+                if generator is getattr(random, "_inst", None) and called_by_project(1):
+                    self._seeds.seeded("random")
             original(generator, a, version)
 
         self._set_seed = original
         return seed
+
+    def _watch_numpy(self, numpy_random: Any) -> None:
+        """See the project's own seeds of numpy's global generator, and keep the way to set ours."""
+        original = self._seed_numpy = numpy_random.seed
+
+        @functools.wraps(original)
+        def seed(*args: Any, **kwargs: Any) -> None:
+            if called_by_project(1):
+                self._seeds.seeded(NUMPY)
+            original(*args, **kwargs)
+
+        numpy_random.seed = seed
 
     def _before_fork(self) -> None:
         self._forks += 1
@@ -143,11 +167,6 @@ class Randomness(Axis):
         self._count = itertools.count()
         self._forks = 0
         _seed_hidden(number(self._key, "random"))
-
-
-def _called_by_project() -> bool:
-    """Whether the project's own code called what called this (and not a plugin)."""
-    return evidence.in_tree(sys._getframe(2).f_code.co_filename)
 
 
 def _seed_hidden(seed: int) -> None:
