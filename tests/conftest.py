@@ -131,8 +131,11 @@ def bubblewrap_why_not() -> str:
 
 
 @pytest.fixture
-def labs(monkeypatch: pytest.MonkeyPatch, interpreter: Interpreter) -> Iterator[Callable[..., TestLab]]:
+def labs(
+    monkeypatch: pytest.MonkeyPatch, interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., TestLab]]:
     """Make labs in any sandbox; at the end nothing of them may be left, neither processes nor directories."""
+    tmp_path_factory.getbasetemp()  # chosen at first use: not below what is removed after this test
     place = tempfile.mkdtemp(prefix="lab-")  # short: socket paths have a limit
     monkeypatch.setattr(tempfile, "tempdir", place)
     made: list[TestLab] = []
