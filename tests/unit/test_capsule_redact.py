@@ -8,14 +8,17 @@ import html
 import json
 import random
 import re
+import reprlib
 import string
 import time
 import urllib.parse
 import uuid
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from _pytest._io.saferepr import saferepr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -301,6 +304,45 @@ def test_a_long_value_is_found_when_its_end_or_its_beginning_is_cut_off() -> Non
     assert TAG.fullmatch(tool.redact(value[:30]))
     assert TAG.fullmatch(tool.redact(value[-30:]))
     assert TAG.sub("", tool.redact(f"'{value[:20]}...{value[-17:]}'")) == "'...'"
+
+
+@pytest.mark.parametrize("length", [20, 40, 90, 400])
+@pytest.mark.parametrize("cut", ["...", "\n[... 12 characters left out ...]\n", "…"])
+def test_what_is_left_of_a_value_beside_the_place_where_its_middle_was_cut_out_goes(length: int, cut: str) -> None:
+    value = some(length)
+    for left, right in ((7, 8), (12, 13), (length // 2, 6), (9, 0), (0, 9)):
+        tail = value[length - right :] if right else ""
+        text = f"assert 'is {value[:left]}{cut}{tail}' == ''"
+        kept = redactor({"TOKEN": value}).redact(text)
+        assert not any(value[at : at + 6] in kept for at in range(length - 5)), kept
+        assert cut.strip() in kept
+    assert redactor({"TOKEN": value}).redact("wait ... and see...") == "wait ... and see..."
+
+
+@pytest.mark.parametrize("shown", [saferepr, reprlib.repr, lambda value: saferepr({"headers": value}, maxsize=60)])
+def test_nothing_of_a_value_is_left_in_what_pytest_and_reprlib_shorten(shown: Callable[[str], str]) -> None:
+    value = some(300)
+    kept = redactor({"TOKEN": value}).redact(f"E   assert {shown(value)} == {shown('x' + value)}")
+    assert not any(value[at : at + 6] in kept for at in range(295)), kept
+
+
+def test_a_value_at_the_end_of_a_text_that_ends_early_is_found_and_a_word_stays() -> None:
+    value = some(40)
+    assert value[:20] not in redactor({"TOKEN": value}).redact("the header was " + value[:20])
+    assert redactor({"KEY": "passed-through-9f3"}).redact("passed") == "passed"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "user:"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_value_in_base64_that_was_wrapped_into_lines_is_found(before: str, encode: Callable[[bytes], bytes]) -> None:
+    value = some(120)
+    plain = encode((before + value + " and more").encode()).decode()
+    for width in (40, 64, 76):
+        for end in ("\n", "\r\n", "\n    ", "\\n"):
+            wrapped = end.join(plain[at : at + width] for at in range(0, len(plain), width))
+            kept = redactor({"TOKEN": value}).redact(f"Authorization: Basic\n{wrapped}\n")
+            left = re.sub(r"\s|\\n", "", TAG.sub("", kept))
+            assert not any(plain[at : at + 12] in left for at in range(12, 140)), kept
 
 
 def test_a_value_of_many_lines_is_found_line_by_line() -> None:

@@ -45,6 +45,13 @@ _TOKEN_LIKE = re.compile(r"(?![/.~])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_.~+/=-]{
 _PATH = re.compile(r"(?:[A-Za-z]:|~)?(?:[/\\][\w.@+ -]+){2,}[/\\]?")
 _RANDOM_PART = re.compile(r"(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[\w.+-]{20,}")
 _PIECE = 16
+# Where somebody left out the middle or the rest of a text: pytest, reprlib, and our own clipping.
+_CUT = re.compile(r"\.{3}|\n?(?:\\n)?\[\.{3} \d+ characters (?:left out|cut)[^\]\n]*\](?:\\n)?\n?|…")
+_LEFT_OVER = 6  # characters of a value beside such a place that give it away
+_LEFT_OVER_AT_ENDS = 12  # the same at the ends of a text, which may just be a word
+_BOTH_ALPHABETS = {"+": "[+-]", "/": "[/_]"}
+_WRAPPED_LINE = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{40,}+(?:\r?\n|\\r\\n|\\n)[ \t]*[A-Za-z0-9+/_=-]")
+_LINE_END = r"(?:(?:\r?\n|\\r\\n|\\n)[ \t]*)?"
 
 
 def secret_literals(environ: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str, str]:
@@ -122,10 +129,13 @@ class Literals:
             for needle in _needles(value):
                 needles.setdefault((needle.text, needle.grow), needle)
         self._needles = tuple(needles.values())
+        hidden = dict.fromkeys(needle.value for needle in self._needles)
+        self._shown = tuple(dict.fromkeys((form, value) for value in hidden for form in _shown_forms(value)))
+        self._wrapped = tuple((pattern, value) for value in hidden for pattern in _wrapped_forms(value))
 
     def find(self, text: str) -> list[Span]:
         """Where a known value is; spans may overlap."""
-        found: list[Span] = []
+        found = [*self._beside_cuts(text), *self._over_lines(text)]
         for needle in self._needles:
             at = text.find(needle.text)
             while at != -1:
@@ -133,6 +143,37 @@ class Literals:
                 found.append(Span(start, end, "variable", needle.value))
                 at = text.find(needle.text, end)
         return found
+
+    def _beside_cuts(self, text: str) -> Iterator[Span]:
+        """What is left of a value before and after ``...``, and at both ends of the text."""
+        inside = [(*match.span(), _LEFT_OVER) for match in _CUT.finditer(text)]
+        ends = [(0, 0, _LEFT_OVER_AT_ENDS), (len(text), len(text), _LEFT_OVER_AT_ENDS)]
+        for start, end, least in [*inside, *ends] if self._shown else ():
+            for form, value in self._shown:
+                head = _head_before(text[max(0, start - len(form)) : start], form, least)
+                if head:
+                    yield Span(start - head, start, "variable", value)
+                tail = _head_before(text[end : end + len(form)][::-1], form[::-1], least)
+                if tail:
+                    yield Span(end, end + tail, "variable", value)
+
+    def _over_lines(self, text: str) -> Iterator[Span]:
+        """Values in base64 that was wrapped into lines."""
+        if self._wrapped and _WRAPPED_LINE.search(text):
+            for pattern, value in self._wrapped:
+                for match in pattern.finditer(text):
+                    yield Span(match.start(), match.end(), "variable", value)
+
+
+def _head_before(window: str, form: str, least: int) -> int:
+    """How many characters at the end of ``window`` are the beginning of ``form``; 0 if fewer than ``least``."""
+    beginning = form[:least]
+    at = window.find(beginning)
+    while at != -1:
+        if form.startswith(window[at:]):
+            return len(window) - at
+        at = window.find(beginning, at + 1)
+    return 0
 
 
 def _grown(text: str, at: int, needle: _Needle) -> tuple[int, int]:
@@ -186,6 +227,21 @@ def _forms(value: str) -> Iterator[str]:
         core = _base64_core(raw, before)
         yield core
         yield core.replace("+", "-").replace("/", "_")
+
+
+def _shown_forms(value: str) -> Iterator[str]:
+    """The forms in which a value is shown to people, and may be cut short."""
+    for form in (value, json.dumps(value)[1:-1], repr(value)[1:-1]):
+        if len(form) >= _LEFT_OVER:
+            yield form
+
+
+def _wrapped_forms(value: str) -> Iterator[re.Pattern[str]]:
+    raw = value.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        core = _base64_core(raw, before)
+        if len(core) >= _LEFT_OVER:
+            yield re.compile(_LINE_END.join(re.escape(c) for c in core).replace("/", "[/_]").replace(r"\+", "[+-]"))
 
 
 def _base64_core(raw: bytes, before: int) -> str:
