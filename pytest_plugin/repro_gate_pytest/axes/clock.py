@@ -40,7 +40,7 @@ class Clock(Axis):
         self._instant: datetime.datetime | None = None
         self._cross_after = 0
         self._day = -1
-        self._files = FileTimes(lambda: self._real_ns(), lambda: self._offset)
+        self._files = FileTimes(self._read_real, lambda: self._offset)
 
     def install(self) -> list[str]:
         timing = sys.modules.get("_pytest.timing")
@@ -97,6 +97,9 @@ class Clock(Axis):
         elif self._reads == self._cross_after + 1:
             self._offset = max(self._offset, self._target + _BEFORE[1] - self._real_ns())
         return self._real_ns() + self._offset
+
+    def _read_real(self) -> int:
+        return self._real_ns()
 
     def _now(self) -> float:
         return self._now_ns() / 1e9
