@@ -39,6 +39,7 @@ _DROPPED = re.compile(
 )
 _COLLECT_SECONDS = 300.0
 _TEST_SECONDS = 300.0
+_GRACE = 2.0  # seconds for the guard of a test process to end what tests left running
 _MOST_BYTES = 4 << 30
 _copied = 0
 
@@ -215,6 +216,7 @@ class _TestProcess:
             "original": place.repo,
             "conditions": place.conditions,
             "fork": False,
+            "guard": True,
             "cwd_on_path": True,
             "watch": [place.tree, place.home, place.tmp],
         }
@@ -296,12 +298,17 @@ class _TestProcess:
                 return ("timeout" if current == index else "not_run"), _ended("timeout", "timeout")
 
     def end(self) -> None:
-        """End its whole group and remove nothing but what is ours."""
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
-        self._process.wait()
+        """End it with everything that its tests left running: its guard sees to that, if it can."""
+        for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, None)):
+            try:
+                os.killpg(self._process.pid, number)
+            except (ProcessLookupError, PermissionError):
+                pass
+            try:
+                self._process.wait(seconds)
+                break
+            except subprocess.TimeoutExpired:
+                continue
         self._log.close()
         for fd in self._pipes.values():
             os.close(fd)

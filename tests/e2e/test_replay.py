@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +128,34 @@ def test_unpacked_it_is_replayed_by_its_own_script_with_nothing_but_pytest(
     done = shell.run(script, "--repo", str(checkout), "--times", "1", cwd=tmp_path, env=env)
     assert done.code == 3, done
     assert "this checkout has no test test_flaky.py::test_zone" in done.err
+
+
+DAEMON = """
+def daemon():
+    import os, time
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("by", ["the script", "repro-gate"])
+def test_a_daemon_that_the_replayed_test_leaves_is_ended(
+    by: str, shell: Shell, capsule: Path, checkout: Path, tmp_path: Path
+) -> None:
+    path = checkout / "test_flaky.py"
+    text = path.read_text(encoding="utf-8").replace("def test_zone():\n", "def test_zone():\n    daemon()\n")
+    path.write_text(text + DAEMON, encoding="utf-8")
+    if by == "the script":
+        with zipfile.ZipFile(capsule) as file:
+            file.extractall(tmp_path / "unpacked")
+        command = ["sh", str(tmp_path / "unpacked" / "repro.sh"), "--repo", str(checkout)]
+    else:
+        command = ["repro-gate", "replay", str(capsule), "--repo", str(checkout), "--sandbox", "host"]
+    done = shell.run(*command, cwd=tmp_path, env={"PYTHON": sys.executable})  # it also looks for what is left
+    assert done.code == 0, done
 
 
 def test_it_is_not_unpacked_over_what_is_there(shell: Shell, capsule: Path, tmp_path: Path) -> None:
