@@ -79,6 +79,36 @@ def test_nothing_was_written_into_the_project_but_what_was_asked_for(scanned: Sc
 
 
 @pytest.mark.slow
+def test_what_reads_the_clock_meets_each_moment_however_few_the_runs(shell: Shell, project: MakeProject) -> None:
+    place = project(
+        {
+            "pyproject.toml": SHORT,
+            "test_days.py": """\
+                import datetime
+                import pytest
+
+                @pytest.mark.parametrize("day", [(1, 1), (2, 29), (12, 31)], ids="{0[0]}-{0[1]}".format)
+                def test_not_on(day):
+                    today = datetime.date.today()
+                    assert (today.month, today.day) != day
+
+                def test_in_this_decade():
+                    assert datetime.datetime.now().year < 2038
+
+                @pytest.mark.parametrize("n", range(200))
+                def test_fine(n):
+                    pass
+                """,
+        }
+    )
+    done = shell.gate("scan", "--sandbox", "host", "--runs", "4", "--seed", "5", "--report-json", "r.json", cwd=place)
+    assert done.code == 1, done
+    found = {test["id"]: test["cause"] for test in report_of(place)["tests"] if test["verdict"] != "stable"}
+    days = [f"test_days.py::test_not_on[{day}]" for day in ("1-1", "2-29", "12-31")]
+    assert found == dict.fromkeys([*days, "test_days.py::test_in_this_decade"], "clock")
+
+
+@pytest.mark.slow
 def test_without_forks_the_verdicts_and_causes_are_the_same(shell: Shell, scanned: Scanned, checkout: Path) -> None:
     done = shell.scan(checkout, "--no-fork", "--report-json", "r.json")
     report = report_of(checkout)

@@ -11,7 +11,7 @@ import datetime
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from repro_gate.errors import ControlsFailed, DiskFull, ServerLost, disk_full
@@ -31,6 +31,7 @@ from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, L
 _DETECTION_SHARE = 0.6  # of a time budget; the rest is for causes
 _ALONE_AT_MOST = 400
 _HANGS_BEFORE_DROPPED = 2
+_MOMENTS_SHARE = 0.25  # of the runs of the campaign, for what reads the clock at moments not drawn yet
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
 
 
@@ -62,6 +63,7 @@ class Campaign:
         self._files: dict[str, str] = {}
         self._decided: set[str] = set()
         self._hung: dict[str, int] = {}
+        self._clock_readers: list[str] = []
         self._network = lab.project.network
 
     def run(self) -> Findings:
@@ -72,6 +74,7 @@ class Campaign:
             self._detect()
             if self._options.investigate:
                 self._directed()
+                self._moments()
                 self._alone()
                 self._pairs()
                 self._more_starts()
@@ -164,14 +167,14 @@ class Campaign:
         """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
         return max(1, 2 * self._jobs) if run_seconds < 60 else self._jobs
 
-    def _run(self, batch: list[Conditions]) -> list[ExperimentResult]:
-        """Run the selected tests once under each of these conditions, and take the results in."""
+    def _run(self, batch: list[Conditions], only: Sequence[str] | None = None) -> list[ExperimentResult]:
+        """Run the selected tests (or ``only`` these) once under each of these conditions, and take the results in."""
         tally = self._findings.tally
         jobs: list[Job] = []
         numbers: list[int] = []
         for conditions in batch:
             number = tally.begin(conditions)
-            tests = self._selection(conditions)
+            tests = self._selection(conditions) if only is None else tuple(only)
             partners: tuple[tuple[str, ...], ...] = ()
             if conditions.parallel > 1:
                 everything = tests if tests is not None else tuple(tally.rows)
@@ -196,6 +199,8 @@ class Campaign:
             self._progress.advance(share)
             if first and run.evidence is not None:
                 tally.note_users(run, shared(run))
+            if first and "clock" in run.touched:
+                self._clock_readers.append(run.id)
 
         return record
 
@@ -287,6 +292,25 @@ class Campaign:
             return
         self._progress.phase("again, in company, under load", len(wanted))
         self._run(wanted)
+
+    def _moments(self) -> None:
+        """What reads the clock, at the moments that no run was drawn for: each may be the one."""
+        drawn = {conditions.clock for conditions in self._findings.tally.conditions}
+        left = [instant for instant in self._values.instants if instant.value not in drawn]
+        readers = [test for test in self._clock_readers if test not in self._decided]
+        most = _MOMENTS_SHARE * self._options.runs * len(self._findings.tally.rows)
+        left = left[: int(most / max(1, len(readers)))]
+        if "clock" not in self._options.axes or not readers or not left:
+            return
+        self._progress.phase("what reads the clock, at other moments", len(left))
+        for instant in left:
+            undecided = [test for test in readers if test not in self._decided]
+            if not undecided or self._out_of_time(_DETECTION_SHARE):
+                return
+            moved = dataclasses.replace(self._neutral(), clock=instant.value)
+            if instant.zone and "timezone" in self._options.axes:
+                moved = dataclasses.replace(moved, timezone=instant.zone)
+            self._run([moved], undecided)
 
     def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""
