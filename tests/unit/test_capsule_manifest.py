@@ -29,8 +29,8 @@ from repro_gate.capsule.manifest import (
     Sandbox,
     Verified,
     canonical,
-    parse,
 )
+from repro_gate.capsule.reading import parse
 from repro_gate.errors import CapsuleRefused
 from repro_gate.model import AXES, Cause, Conditions, Intervention, Outcome
 

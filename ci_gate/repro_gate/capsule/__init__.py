@@ -21,9 +21,9 @@ from repro_gate.capsule.manifest import (
     Sandbox,
     Verified,
     canonical,
-    parse,
 )
 from repro_gate.capsule.pack import CapsuleParts, pack
+from repro_gate.capsule.reading import parse
 from repro_gate.capsule.records import log_records, run_record
 from repro_gate.capsule.redact import POLICY, Finding, Redactor
 

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from repro_gate import __version__
 from repro_gate.capsule.archive import DEFAULT_CAPS, ENTRYPOINT, Caps, gunzip, read_archive
-from repro_gate.capsule.manifest import Manifest, load, parse
+from repro_gate.capsule.manifest import Manifest
+from repro_gate.capsule.reading import load, parse
 from repro_gate.capsule.redact import POLICY, Redactor
 from repro_gate.errors import CapsuleRefused
 from repro_gate.model import Conditions

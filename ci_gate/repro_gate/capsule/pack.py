@@ -17,7 +17,8 @@ from typing import Any
 from repro_gate.capsule.archive import ENTRYPOINT, write_archive
 from repro_gate.capsule.environment import allowed_variables
 from repro_gate.capsule.inspect import EVIDENCE, MANIFEST, PLUGIN, check_members, read
-from repro_gate.capsule.manifest import Manifest, Redaction, canonical, load, parse
+from repro_gate.capsule.manifest import Manifest, Redaction, canonical
+from repro_gate.capsule.reading import load, parse
 from repro_gate.capsule.redact import Redactor, refuse_secrets
 from repro_gate.capsule.spans import spans
 from repro_gate.errors import CapsuleRefused, SecretFound
