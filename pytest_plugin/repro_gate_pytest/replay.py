@@ -160,6 +160,8 @@ class _Place:
         self.repo = repo
         self.root: str = manifest["project"]["root"]
         self.arguments: list[str] = manifest["pytest_args"]
+        # Plain `pytest` does not put its directory on sys.path; capsules that do not say so had it there.
+        self.cwd_on_path = manifest.get("invocation") != "pytest"
         self.conditions: dict[str, Any] = dict(wire.NEUTRAL, **manifest["conditions"])
         self.tree = os.path.join(base, wire.start_directory(self.conditions))
         self.home = os.path.join(base, str(wire.ENVIRONMENTS[self.conditions["environment"]].get("home", "home")))
@@ -217,7 +219,7 @@ class _TestProcess:
             "conditions": place.conditions,
             "fork": False,
             "guard": True,
-            "cwd_on_path": True,
+            "cwd_on_path": place.cwd_on_path,
             "watch": [place.tree, place.home, place.tmp],
         }
         with open(os.path.join(self._wire, "start.json"), "w") as file:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Scanned, Shell
+from tests.conftest import MakeProject
+from tests.e2e.conftest import SHORT, Scanned, Shell
 
 
 @pytest.fixture
@@ -86,6 +87,37 @@ def test_a_checkout_without_the_test_is_no_answer(shell: Shell, capsule: Path, c
     assert done.code == 3, done
     assert "test_flaky.py::test_zone could not be run in" in done.words
     assert "has no such test" in done.words
+
+
+# The failure tells whether the working directory was importable, so a replay that differs in it is another failure.
+ON_PATH = """\
+    import os, sys, time
+
+    def test_zone():
+        assert time.timezone == 0, "importable" if os.getcwd() in sys.path else "hidden"
+    """
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("door", "said"), [(("pytest",), "hidden"), (("python", "-m", "pytest"), "importable")])
+def test_both_replays_start_pytest_as_the_scan_did(
+    door: tuple[str, ...], said: str, shell: Shell, project: MakeProject, tmp_path: Path
+) -> None:
+    place = project({"pyproject.toml": SHORT, "tests/test_path.py": ON_PATH})
+    env = {"REPRO_GATE_SANDBOX": "host"}
+    options = ("--repro-flake-check=4", "--repro-seed=3", "--repro-capsules=caps", "tests")
+    done = shell.run(*door, *options, cwd=place, env=env, plugins=True)
+    assert done.code == 1, done
+    (made,) = (place / "caps").glob("capsule-*.zip")
+
+    done = shell.gate("replay", str(made), "--times", "1", "--sandbox", "host", cwd=place)
+    assert done.code == 0, done
+    assert f"same failure  failed: {said}" in done.out
+
+    assert shell.gate("capsule", "unpack", str(made), str(tmp_path / "to"), cwd=place).code == 0
+    done = shell.run(str(tmp_path / "to/repro.sh"), "--repo", str(place), "--times", "1", cwd=tmp_path)
+    assert done.code == 0, done
+    assert f"same failure  failed: {said}" in done.out
 
 
 # --- looked into -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from repro_gate.capsule.literals import VOCABULARY, worth_hiding
 from repro_gate.capsule.manifest import (
+    INVOCATIONS,
     LEVELS,
     SCHEMA,
     Determinism,
@@ -100,6 +101,13 @@ def test_the_id_is_the_hash_of_everything_but_itself_and_the_signature() -> None
     assert EXAMPLE.capsule_id() == EXAMPLE.id == digest[:16]
     assert dataclasses.replace(EXAMPLE, signature="x").id == EXAMPLE.id
     assert dataclasses.replace(EXAMPLE, created_at="2026-03-01T00:00:00Z").id != EXAMPLE.id
+
+
+def test_a_capsule_that_does_not_say_how_pytest_was_started_keeps_its_id_and_its_path() -> None:
+    assert "invocation" not in EXAMPLE.to_json()
+    assert EXAMPLE.cwd_on_path
+    paths = {how: dataclasses.replace(EXAMPLE, invocation=how).cwd_on_path for how in INVOCATIONS}
+    assert paths == {"python -m pytest": True, "pytest": False}
 
 
 # --- reading ---------------------------------------------------------------------------------
@@ -189,6 +197,8 @@ BROKEN: list[tuple[Change, str, bool]] = [
     (lambda m: m.update(partners=["a"]), "partners must be a list of lists", True),
     (lambda m: m.update(partners=[["-x"]]), "a test's id", True),
     (lambda m: m.update(pytest_args=[1]), "pytest_args must be a list of texts", True),
+    (lambda m: m.update(invocation="make test"), "invocation is 'make test', not one of python -m pytest", True),
+    (lambda m: m.update(invocation=""), "invocation", True),
     (lambda m: m.update(signature=1), "signature must be a text", True),
     (lambda m: m.update(sandbox=[]), "sandbox must be an object", True),
     (lambda m: m.update(schema=1), "schema must be a text", True),
@@ -276,6 +286,7 @@ def manifest(draw: st.DrawFn) -> Manifest:
         sandbox=Sandbox(name=draw(TEXT), hermetic=draw(st.booleans())),
         redaction=Redaction(policy=draw(TEXT), counts=draw(st.dictionaries(TEXT, COUNT, max_size=2))),
         provenance=Provenance(seed=draw(st.integers()), run=draw(st.integers())),
+        invocation=draw(st.sampled_from(["", *INVOCATIONS])),
         signature=draw(TEXT),
     )
 
@@ -322,7 +333,8 @@ def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject
 
 def test_the_schema_knows_the_same_words_as_the_code() -> None:
     assert DOCUMENT["properties"]["schema"]["const"] == DOCUMENT["$id"] == SCHEMA
-    assert set(DOCUMENT["required"]) | {"signature"} == set(DOCUMENT["properties"])
+    assert set(DOCUMENT["required"]) | {"invocation", "signature"} == set(DOCUMENT["properties"])
+    assert DOCUMENT["properties"]["invocation"]["enum"] == list(INVOCATIONS)
     assert set(DOCUMENT["required"]) == set(EXAMPLE.to_json())
     assert DOCUMENT["$defs"]["conditions"]["required"] == list(Conditions().to_json())
     assert DOCUMENT["properties"]["determinism"]["properties"]["level"]["enum"] == list(LEVELS)
@@ -336,5 +348,6 @@ def test_no_word_of_the_format_can_be_a_literal_to_redact() -> None:
         for step in path:
             target = target[step]
         keys |= set(target)
+    keys.add("invocation")
     assert not [key for key in keys | set(AXES) | {str(o) for o in Outcome} if worth_hiding(key)]
     assert VOCABULARY

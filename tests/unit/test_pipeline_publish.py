@@ -122,6 +122,12 @@ def test_a_capsule_says_what_was_run_where_and_what_is_expected(publisher: Publi
     assert manifest.cause.axis == "timezone"
 
 
+@pytest.mark.parametrize(("on_path", "started"), [(True, "python -m pytest"), (False, "pytest")])
+def test_a_capsule_says_how_pytest_was_started(publisher: Publisher, on_path: bool, started: str) -> None:
+    manifest = published(dataclasses.replace(publisher, cwd_on_path=on_path), FIVE)
+    assert (manifest.invocation, manifest.cwd_on_path) == (started, on_path)
+
+
 def test_the_same_finding_packed_twice_is_the_same_file(publisher: Publisher, tmp_path: Path) -> None:
     first, _ = publisher.publish(diagnosis(FIVE), ("test_a.py",), 3)
     other = dataclasses.replace(publisher, directory=tmp_path / "elsewhere")

@@ -31,8 +31,8 @@ _COMMON_WORDS = """true false none null undefined enabled disabled default local
 _COMMON = frozenset(_COMMON_WORDS.split())
 # Words of the capsule's own format and of every report: a value that is one of them cannot be replaced
 # without breaking the file that holds it.
-_FORMAT_WORDS = """schema created_at producer version project repository commit tests victim partners pytest_args conditions
-    expected outcome fingerprint message cause axis detail others interventions failed determinism not_controlled
+_FORMAT_WORDS = """schema created_at producer version project repository commit tests victim partners pytest_args invocation
+    conditions expected outcome fingerprint message cause axis detail others interventions failed determinism not_controlled
     verified pinned sandbox hermetic redaction policy counts provenance signature hash-seed random import-random order
     clock timezone locale listing threads asyncio environment leftovers parallel network collected reversed shuffle
     passed failed error skipped xfailed xpassed timeout crashed not_run setup teardown session seconds failure

@@ -16,6 +16,8 @@ from repro_gate.model import Cause, Conditions, Outcome
 
 SCHEMA = "repro-gate/capsule/v1"
 LEVELS = ("D0", "D1", "D2", "D3", "D4")
+# How pytest was started; the first puts its working directory on sys.path, the second does not.
+INVOCATIONS = ("python -m pytest", "pytest")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +101,8 @@ class Manifest:
     """One capsule's claims. ``created_at`` and ``redaction`` are filled in by ``pack``.
 
     ``tests`` is the exact ordered list and holds the ``victim``; ``partners`` are further lanes
-    that run at the same time (the parallel axis); ``signature`` is outside of the id.
+    that run at the same time (the parallel axis); ``invocation`` is one of INVOCATIONS, or empty
+    where the writer did not record it; ``signature`` is outside of the id.
     """
 
     producer: Producer
@@ -114,6 +117,7 @@ class Manifest:
     provenance: Provenance
     partners: tuple[tuple[str, ...], ...] = ()
     pytest_args: tuple[str, ...] = ()
+    invocation: str = ""
     created_at: str = ""
     redaction: Redaction = Redaction()
     signature: str = ""
@@ -127,6 +131,11 @@ class Manifest:
         """Same as ``capsule_id()``: a manifest cannot carry another id than its own."""
         return self.capsule_id()
 
+    @property
+    def cwd_on_path(self) -> bool:
+        """Whether a replay has its working directory on sys.path, as the failing run had."""
+        return self.invocation != "pytest"
+
     def to_json(self) -> dict[str, Any]:
         """As the JSON object of manifest.json, with id (and signature, if there is one)."""
         signature = {"signature": self.signature} if self.signature else {}
@@ -138,7 +147,10 @@ class Manifest:
 
     def to_body(self) -> dict[str, Any]:
         """What the id is made of: everything but id and signature."""
+        # Left out where it is not known: the capsules written before it was recorded keep their ids.
+        invocation = {"invocation": self.invocation} if self.invocation else {}
         return {
+            **invocation,
             "schema": SCHEMA,
             "created_at": self.created_at,
             "producer": {"name": self.producer.name, "version": self.producer.version},

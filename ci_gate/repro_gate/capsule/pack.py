@@ -33,6 +33,7 @@ _EXACT = (
     "victim",
     "partners",
     "pytest_args",
+    "invocation",
     "conditions",
     "expected.outcome",
     "expected.fingerprint",

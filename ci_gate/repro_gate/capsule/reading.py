@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from repro_gate.capsule.manifest import (
+    INVOCATIONS,
     LEVELS,
     SCHEMA,
     Determinism,
@@ -117,6 +118,9 @@ class _Fields:
     def optional_text(self, key: str) -> str:
         return self.text(key) if key in self._left else ""
 
+    def optional_choice(self, key: str, allowed: Iterable[str]) -> str:
+        return self.choice(key, allowed) if key in self._left else ""
+
     def flag(self, key: str) -> bool:
         value: bool = self.take(key, bool, what="true or false")
         return value
@@ -185,6 +189,7 @@ def _manifest(root: _Fields) -> Manifest:
         victim=root.text("victim"),
         partners=_lanes(root.items("partners")),
         pytest_args=root.texts("pytest_args"),
+        invocation=root.optional_choice("invocation", INVOCATIONS),
         conditions=root.conditions("conditions"),
         expected=_expected(root.fields("expected")),
         cause=_cause(root.fields("cause")),

@@ -54,6 +54,7 @@ def run_replay(
         arguments=manifest.pytest_args,
         settings=settings,
         python=interpreter_for(order, settings, environ),
+        cwd_on_path=manifest.cwd_on_path,
     )
     _warn(manifest, repo, terminal)
     count = times or manifest.determinism.verified.of or 5

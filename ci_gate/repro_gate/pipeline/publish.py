@@ -36,6 +36,7 @@ class Publisher:
     now: Callable[[], str]
     distributions: tuple[str, ...]
     interpreter: Mapping[str, str]
+    cwd_on_path: bool = True
 
     def publish(
         self, diagnosis: Diagnosis, arguments: tuple[str, ...], first_run: int
@@ -56,6 +57,7 @@ class Publisher:
             victim=setup.tests[-1],
             partners=setup.partners,
             pytest_args=arguments,
+            invocation="python -m pytest" if self.cwd_on_path else "pytest",
             conditions=setup.conditions,
             expected=expected,
             cause=diagnosis.cause,

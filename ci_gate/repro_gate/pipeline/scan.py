@@ -220,6 +220,7 @@ def _publish(
         now=lambda: effects.now().astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         distributions=_distributions(request.python),
         interpreter={"implementation": "CPython", "version": interpreter.version},
+        cwd_on_path=lab.project.cwd_on_path,
     )
     packed: dict[str, TestVerdict] = {}
     try:
