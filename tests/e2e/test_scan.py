@@ -45,7 +45,8 @@ def test_what_was_found_is_printed_with_the_command_that_replays_it(scanned: Sca
     assert "1 flaky, 1 condition-dependent, 1 stable of 3 tests" in out
     assert "not hermetic" in out
     assert "written: out/report.json" in scanned.done.err
-    assert "repro-gate scan --runs=4 --sandbox=host --seed=3" in scanned.done.err
+    assert out.splitlines()[-1] == "Repeat: repro-gate scan --runs=4 --sandbox=host --seed=3"
+    assert "--seed" not in scanned.done.err
 
 
 def test_the_report_is_what_its_schema_says(scanned: Scanned) -> None:
@@ -244,10 +245,17 @@ def test_a_broken_conftest_is_inconclusive_in_pytests_own_words(shell: Shell, pr
     assert "--collect-only" in done.words
 
 
-def test_a_path_that_does_not_exist_is_inconclusive_in_pytests_own_words(shell: Shell, project: MakeProject) -> None:
-    done = shell.scan(project({"test_a.py": GOOD}), "test_nowhere.py")
-    assert done.code == 3, done
-    assert "test_nowhere.py" in done.words
+@pytest.mark.parametrize("missing", ["nope/", "test_b.py", "test_b.py::test_a[x]"])
+@pytest.mark.parametrize("door", [("repro-gate", "scan"), ("pytest", "--repro-flake-check")], ids=["scan", "pytest"])
+def test_a_path_that_does_not_exist_is_a_usage_error_in_two_lines(
+    door: tuple[str, ...], missing: str, shell: Shell, project: MakeProject
+) -> None:
+    done = shell.run(*door, missing, cwd=project({"test_a.py": GOOD}), plugins=True)
+    assert done.code == 2, done
+    assert done.out == ""
+    error, following = done.err.splitlines()
+    assert error.startswith(f"error: {missing!r} ")
+    assert following.startswith("next:  Name a file, a directory or a test id")
 
 
 def test_an_unknown_key_is_refused_with_file_key_and_the_name_that_was_meant(

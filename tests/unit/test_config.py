@@ -160,11 +160,20 @@ def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
     assert (settings.runs, settings.source("runs")) == (3, Source.FILE)
 
 
-def test_a_variable_with_nearly_the_name_of_a_setting_is_pointed_out(tmp_path: Path) -> None:
-    environ = {"REPRO_GATE_TEST_TIMEOUTS": "3", "REPRO_GATE_CHANNEL": "7", "OTHER": "1"}
-    assert loaded(tmp_path, environ=environ).notes == (
-        "REPRO_GATE_TEST_TIMEOUTS is not a setting; did you mean REPRO_GATE_TEST_TIMEOUT?",
-    )
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("TEST_TIMEOUTS", "TEST_TIMEOUT"), ("RUN", "RUNS"), ("AXIS", "AXES"), ("WITHOUT_AXIS", "WITHOUT_AXES")],
+)
+def test_a_misspelt_variable_is_refused_as_a_misspelt_key_is(tmp_path: Path, given: str, meant: str) -> None:
+    message = refusal(tmp_path, environ={f"REPRO_GATE_{given}": "3"})
+    assert message == f"REPRO_GATE_{given} is not a setting; did you mean REPRO_GATE_{meant}?"
+
+
+@pytest.mark.parametrize("name", ["VERSION", "TOKEN", "CHANNEL", "PYTHON_VERSION", "IMAGE", "CACHE_DIR"])
+def test_a_variable_of_ones_own_with_our_prefix_is_only_noted(tmp_path: Path, name: str) -> None:
+    environ = {f"REPRO_GATE_{name}": "3", "OTHER": "1", "REPRO_GATE_RUN": ""}
+    settings = loaded(tmp_path, environ=environ)
+    assert settings.notes == (f"REPRO_GATE_{name} is not a setting of repro-gate, and is not read",)
 
 
 def test_options_may_be_given_as_text_paths_and_tuples(tmp_path: Path) -> None:
@@ -219,7 +228,7 @@ WRONG = [
     ("redact", '[""]', "list of names of environment variables"),
     ("network", "true", '"blocked" or "allowed"'),
     ("axes", '"order"', "list of axes: order, hash-seed"),
-    ("without-axes", '["time"]', "list of axes: order, hash-seed"),
+    ("without-axes", '"time"', "list of axes: order, hash-seed"),
     ("capsules", "3", "directory"),
     ("replays", "0", "whole number, at least 1"),
     ("keep-runs", "false", "directory or none"),
@@ -241,9 +250,20 @@ def test_a_bad_value_names_file_key_value_and_what_is_allowed(
 
 
 def test_a_bad_element_is_named_by_its_place_with_a_hint(tmp_path: Path) -> None:
-    message = refusal(project(tmp_path, 'axes = ["gc", "hash_sed"]'))
-    assert 'axes[1] = "hash_sed": must be list of axes' in message
-    assert message.endswith('; did you mean "hash-seed"?')
+    message = refusal(project(tmp_path, 'pass-env = ["A", "B=C"]'))
+    assert 'pass-env[1] = "B=C": must be list of names of environment variables' in message
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("hash_sed", '; did you mean "hash-seed"?'), ("zzz", "")])
+@pytest.mark.parametrize("key", ["axes", "without-axes"])
+def test_an_axis_that_does_not_exist_is_named_with_those_that_do(
+    tmp_path: Path, key: str, wrong: str, meant: str
+) -> None:
+    message = refusal(project(tmp_path, f'{key} = ["gc", "{wrong}"]'))
+    known = ", ".join(AXES)
+    assert message.endswith(f'{key}[1]: there is no axis "{wrong}"{meant}; the axes are {known}')
+    by_variable = refusal(tmp_path, environ={"REPRO_GATE_" + key.upper().replace("-", "_"): wrong})
+    assert f'there is no axis "{wrong}"' in by_variable
 
 
 @pytest.mark.parametrize(
@@ -283,6 +303,7 @@ def test_a_bad_variable_is_named(tmp_path: Path, name: str, text: str) -> None:
     [
         ({"runs": 1}, "--runs = 1: must be whole number, at least 2"),
         ({"test_timeout": "soon"}, '--test-timeout = "soon": must be seconds, more than 0'),
+        ({"runs": "many"}, '--runs = "many": must be whole number, at least 2'),
         ({"sandbx": "host"}, 'there is no option --sandbx; did you mean "sandbox"?'),
         ({"capsules": "a\0b"}, '--capsules = "a\\u0000b": must be directory'),
     ],
@@ -291,6 +312,11 @@ def test_a_bad_option_is_a_usage_error_that_names_it(
     tmp_path: Path, overrides: dict[str, object], message: str
 ) -> None:
     assert refusal(tmp_path, overrides, kind=UsageError) == message
+
+
+def test_an_option_is_called_what_it_is_called_at_the_door(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--repro-flake-check = 1: must be whole number, at least 2"):
+        load(tmp_path, {"runs": 1}, {}, {"runs": "--repro-flake-check"})
 
 
 @pytest.mark.parametrize(

@@ -415,7 +415,7 @@ def test_a_test_whose_id_is_no_name_is_not_judged(
     ("dropped", "incomplete", "why"),
     [
         (True, "", "failed and passed; no time was left to confirm it"),
-        (False, "interrupted", "failed and passed; no time was left to confirm it"),
+        (False, "interrupted", "failed and passed; not confirmed: interrupted"),
         (False, "", "failed and passed; not investigated"),
     ],
 )

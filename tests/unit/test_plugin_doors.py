@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from repro_gate.cli import door
+from repro_gate.errors import ReproGateError
 from repro_gate_pytest import flake_check
 from repro_gate_pytest.plugin import _Runs
 from tests.conftest import MakeProject
@@ -86,8 +89,6 @@ def config_of(*arguments: str) -> Any:
 
 
 def test_what_was_selected_and_asked_for_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    from repro_gate.cli import door
-
     heard: dict[str, object] = {}
 
     def check(**order: object) -> int:
@@ -108,9 +109,38 @@ def test_what_was_selected_and_asked_for_is_handed_over(monkeypatch: pytest.Monk
     }
 
 
-def test_something_that_is_no_number_of_runs_is_refused() -> None:
-    with pytest.raises(pytest.UsageError, match="takes a number of runs, not 'many'"):
-        flake_check.hand_over(config_of("--repro-flake-check=many"))
+@pytest.mark.parametrize(
+    ("given", "called"),
+    [
+        ("--repro-flake-check=many", '--repro-flake-check = "many": must be whole number, at least 2'),
+        ("--repro-flake-check=", '--repro-flake-check = "nothing": must be whole number'),
+        ("--repro-flake-check=1", "--repro-flake-check = 1: must be whole number, at least 2"),
+        ("--repro-seed=x", '--repro-seed = "x": must be whole number, at least 0'),
+        ("--repro-budget=x", '--repro-budget = "x": must be seconds, more than 0'),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_name_it_has_at_this_door(given: str, called: str, project: MakeProject) -> None:
+    done = pytest_in(project({"test_a.py": "def test_a():\n    pass\n"}), OURS, "--repro-flake-check", given)
+    assert done.returncode == 2, done
+    error, following = done.stderr.splitlines()
+    assert error.startswith(f"error: {called}")
+    assert following == "next:  See `pytest --help` (group repro-gate)."
+
+
+def test_every_next_step_names_only_what_can_be_typed_at_this_door() -> None:
+    steps = [error.default_next_step for error in ReproGateError.__subclasses__()]
+    assert any("`--" in step for step in steps)
+    typed = [door.typed_here(step) for step in steps]
+    options = {word for step in typed for word in re.findall(r"`(--[a-z-]+)", step)}
+    assert options <= set(door.OPTIONS.values())
+    assert not any("`repro-gate --help`" in step for step in typed)
+    assert door.typed_here("or run with `--sandbox host` (x).") == "or run with `REPRO_GATE_SANDBOX=host` (x)."
+    assert door.typed_here("Run with `--no-fork`; `--runs 3`.") == (
+        "Run with `repro-gate scan --no-fork`; `--repro-flake-check=3`."
+    )
+    assert door.typed_here("Make `python -m pytest --collect-only` work.") == (
+        "Make `python -m pytest --collect-only` work."
+    )
 
 
 def test_where_only_the_plugin_is_installed_pytest_refuses_the_option_and_says_what_to_install(

@@ -89,12 +89,13 @@ def test_the_suite_counts_and_dates_its_tests() -> None:
 
 
 def test_the_properties_tell_the_verdict_of_the_scan_and_how_to_repeat_it() -> None:
-    properties = child(parsed(verdict(Verdict.STABLE), incomplete="budget"), "properties")
+    properties = child(parsed(verdict(Verdict.STABLE), incomplete="budget", directed_runs=6), "properties")
     assert {entry.attrib["name"]: entry.attrib["value"] for entry in properties} == {
         "verdict": "inconclusive",
         "reason": "incomplete",
         "seed": "42",
         "runs": "20",
+        "directed_runs": "6",
         "incomplete": "budget",
     }
 
@@ -135,6 +136,24 @@ def test_a_test_that_always_fails_is_a_failure_of_that_type() -> None:
 def test_a_test_that_was_not_judged_is_skipped_with_the_reason() -> None:
     skipped = child(child(parsed(verdict(Verdict.NOT_JUDGED, detail="skipped: no database")), "testcase"), "skipped")
     assert skipped.attrib == {"type": "not-judged", "message": "skipped: no database"}
+
+
+def test_a_test_that_passed_and_failed_without_being_confirmed_is_an_error_with_the_reason() -> None:
+    why = "failed and passed; not confirmed: interrupted"
+    suite = parsed(verdict(Verdict.NOT_JUDGED, failures=3, detail=why, failure=FAILURE), verdict(Verdict.STABLE))
+    assert (suite.attrib["errors"], suite.attrib["skipped"], suite.attrib["failures"]) == ("1", "0", "0")
+    case = suite.findall("testcase")[0]
+    error = child(case, "error")
+    assert error.attrib == {"type": "unconfirmed", "message": f"{why} (failed 3 of 20)"}
+    assert "KeyError in call" in (error.text or "")
+    assert case.find("skipped") is None
+
+
+@pytest.mark.parametrize("facts", [{"failures": 20}, {"failures": 0}, {"failures": 3, "own_doing": True}])
+def test_what_did_not_both_pass_and_fail_of_itself_is_only_skipped(facts: dict[str, Any]) -> None:
+    suite = parsed(verdict(Verdict.NOT_JUDGED, **facts))
+    assert (suite.attrib["errors"], suite.attrib["skipped"]) == ("0", "1")
+    assert child(suite, "testcase").find("error") is None
 
 
 def test_a_stable_test_is_a_bare_testcase() -> None:

@@ -24,7 +24,7 @@ from repro_gate.model import (
 )
 from repro_gate.report import words
 from repro_gate.report.outcome import GateVerdict, Reason, decide, exit_code, summary_line
-from repro_gate.report.terminal import summary, view
+from repro_gate.report.terminal import Hints, summary, view
 
 # A machine that is busy with something else is no bug.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -77,9 +77,9 @@ def scan(*tests: TestVerdict, **facts: Any) -> FlakeReport:
     return FlakeReport(tests=tests, **{**usual, **facts})
 
 
-def shown(report: FlakeReport, width: int = 60, **options: Any) -> str:
+def shown(report: FlakeReport, width: int = 60, hints: Hints | None = None, **options: Any) -> str:
     stream = io.StringIO()
-    Console(file=stream, width=width, **options).print(view(report), crop=False)
+    Console(file=stream, width=width, **options).print(view(report, hints or Hints()), crop=False)
     return stream.getvalue()
 
 
@@ -122,7 +122,7 @@ def test_the_exit_code_follows_from_what_was_found(
 
 def test_the_summary_line_counts_what_there_is_and_only_that() -> None:
     report = scan(*stable(7), flaky(), verdict(Verdict.NOT_JUDGED), incomplete="budget")
-    assert summary_line(report) == "1 flaky, 1 not-judged, 7 stable of 9 tests in 20 runs, 12.3 s (ended early)."
+    assert summary_line(report) == "1 flaky, 1 not-judged, 7 stable of 9 tests in 20 runs, 12.3 s (incomplete)."
     assert summary_line(scan(*stable())) == "1 stable of 1 test in 20 runs, 12.3 s."
     assert summary_line(scan()) == "No tests to judge."
 
@@ -152,18 +152,42 @@ def test_the_summary_says_that_always_failing_tests_do_not_make_it_red() -> None
 def test_the_summary_says_why_a_scan_is_inconclusive() -> None:
     assert "Not one test could be judged: inconclusive." in summary(scan(verdict(Verdict.NOT_JUDGED)))
     early = summary(scan(*stable(), incomplete="the budget of 10 s was spent."))
-    assert "Ended early: the budget of 10 s was spent. Nothing was found until then: inconclusive." in early
-    assert "Ended early: budget." in summary(scan(flaky(), incomplete="budget"))
+    assert "Incomplete: the budget of 10 s was spent. Nothing was found until then: inconclusive." in early
+    assert "Incomplete: budget." in summary(scan(flaky(), incomplete="budget"))
 
 
-def test_the_summary_says_where_it_ran_and_how_to_repeat_it() -> None:
+@pytest.mark.parametrize(("count", "said"), [(1, "1 test"), (2, "2 tests")])
+def test_what_passed_and_failed_before_an_interrupt_is_not_called_nothing(count: int, said: str) -> None:
+    mixed = [verdict(Verdict.NOT_JUDGED, f"t.py::m{i}", failures=3) for i in range(count)]
+    lines = summary(scan(*mixed, *stable(), incomplete="interrupted"))
+    assert f"Incomplete: interrupted. {said} passed and failed without being confirmed: inconclusive." in lines
+    own = verdict(Verdict.NOT_JUDGED, failures=3, own_doing=True)
+    assert "Incomplete: interrupted. Nothing was found until then: inconclusive." in summary(
+        scan(own, *stable(), incomplete="interrupted")
+    )
+
+
+def test_directed_runs_are_counted_apart_and_explain_the_stable_line() -> None:
+    lines = summary(scan(*stable(1, runs=26), directed_runs=6))
+    assert lines[0] == "1 stable of 1 test in 20 varied + 6 directed runs, 12.3 s."
+    assert lines[1].startswith("1 stable in 26 runs: ")
+
+
+def test_the_summary_says_where_it_ran() -> None:
     host = Sandboxing(name="host", hermetic=False, notes=("the network was reachable",))
     lines = summary(scan(sandbox=host, mode="fresh", mode_reason="threads after collection", notes=("a note",)))
     assert "Python 3.12.1, pytest 9.0.0, sandbox host (not hermetic), fresh mode (threads after collection)." in lines
     assert "Sandbox: the network was reachable" in lines
     assert "Note: a note" in lines
-    assert lines[-1] == "Repeat this campaign with --seed 42."
     assert not any("hermetic" in line for line in summary(scan()))
+
+
+@pytest.mark.parametrize("width", [60, 140])
+def test_the_command_that_repeats_it_is_whole_on_the_last_line_and_the_only_one(width: int) -> None:
+    command = "repro-gate scan --seed=42 -- -k '" + "long " * 40 + "'"
+    lines = shown(scan(flaky()), width, hints=Hints(again=command)).splitlines()
+    assert lines[-1] == f"Repeat: {command}"
+    assert sum("seed" in line.replace("hash-seed", "").replace("hash seed", "") for line in lines) == 1
 
 
 # --- the findings ----------------------------------------------------------------------------
@@ -188,6 +212,16 @@ def test_a_table_is_used_only_where_there_is_room_and_leaves_verdicts_whole() ->
     assert " condition-dependent " in shown(report, 120)
     assert "│" in shown(report, 120)
     assert "│" not in shown(report, 119)
+
+
+@pytest.mark.parametrize("width", [60, 200])
+def test_where_nothing_is_wrapped_there_are_no_columns_and_no_trailing_spaces(width: int) -> None:
+    long = "word " * 60 + "end"
+    report = scan(flaky(cause=Cause(axis="order", detail=long)), *stable(), notes=(long,))
+    lines = shown(report, width, soft_wrap=True).splitlines()
+    assert f"  cause: order: {long}" in lines
+    assert f"Note: {long}" in lines
+    assert [line for line in lines if line != line.rstrip() or "│" in line] == []
 
 
 def test_a_test_that_always_fails_shows_its_failure_and_no_cause() -> None:
@@ -232,12 +266,12 @@ def test_stable_tests_are_not_listed(width: int) -> None:
 def test_of_each_verdict_at_most_ten_are_shown_and_the_rest_counted(width: int) -> None:
     tests = [flaky(f"t.py::flaky_{i}_") for i in range(12)]
     tests += [verdict(Verdict.ALWAYS_FAILING, f"t.py::red_{i}_", failures=20, failure=FAILURE) for i in range(11)]
-    text = shown(scan(*tests), width)
+    text = shown(scan(*tests), width, Hints(rest="all are in r.json"))
     assert all(f"flaky_{i}_" in text for i in range(10))
     assert "flaky_10_" not in text
-    assert "… and 2 more flaky in report.json" in text
+    assert "… and 2 more flaky: all are in r.json" in text
     assert "red_9_" in text
-    assert "… and 1 more always-failing in report.json" in text
+    assert "… and 1 more always-failing: all are in r.json" in text
 
 
 def test_exactly_ten_leave_nothing_to_count() -> None:
@@ -250,14 +284,14 @@ def test_tests_that_were_not_judged_are_grouped_by_reason() -> None:
     lines = shown(scan(*tests)).splitlines()
     start = lines.index("13 not judged: skipped: no database")
     assert lines[start + 1 : start + 11] == [f"  t.py::db_{i}" for i in range(10)]
-    assert lines[start + 11] == "  … and 3 more in report.json"
+    assert lines[start + 11] == "  … and 3 more: `--report-json FILE` lists all"
     assert lines[start + 12 : start + 14] == ["1 not judged: no reason given", "  t.py::other"]
 
 
 def test_many_reasons_are_cut_too() -> None:
     tests = [verdict(Verdict.NOT_JUDGED, f"t.py::a{i}", detail=f"reason {i}") for i in range(12)]
     text = shown(scan(*tests))
-    assert "… and 2 more reasons in report.json" in text
+    assert "… and 2 more reasons: `--report-json FILE` lists all" in text
     assert "reason 10" not in text
 
 

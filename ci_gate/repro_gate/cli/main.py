@@ -12,7 +12,9 @@ import typer
 from repro_gate import __version__
 from repro_gate.cli.replaying import run_replay, run_show, run_unpack, run_verify
 from repro_gate.cli.scanning import Order, run_scan
-from repro_gate.cli.session import Terminal, guarded, terminal
+from repro_gate.cli.session import Terminal, guarded, say, terminal
+from repro_gate.cli.usage import PARSER_ERROR, refused
+from repro_gate.errors import ExitCode
 
 app = typer.Typer(
     name="repro-gate",
@@ -54,10 +56,10 @@ def _main(
 
 
 def _given(
-    runs: int | None,
-    budget: float | None,
+    runs: str | None,
+    budget: str | None,
     sandbox: str | None,
-    jobs: int | None,
+    jobs: str | None,
     python: str | None,
     no_fork: bool,
     no_causes: bool,
@@ -66,11 +68,7 @@ def _given(
     valued = {"--runs": runs, "--budget": budget, "--sandbox": sandbox, "--jobs": jobs, "--python": python}
     flags = {"--no-fork": no_fork, "--no-causes": no_causes}
     return (
-        *(
-            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-            for name, value in valued.items()
-            if value is not None
-        ),
+        *(f"{name}={value}" for name, value in valued.items() if value is not None),
         *(name for name, given in flags.items() if given),
     )
 
@@ -83,19 +81,24 @@ def scan(
             metavar="[PATHS] [-- PYTEST ARGS]", help="What to scan, as one would tell pytest.", show_default=False
         ),
     ] = None,
+    # Numbers are texts here: `config` reads and refuses them, in the same words as those of a file.
     runs: Annotated[
-        int | None, typer.Option(help="Runs under varied conditions (default 20).", show_default=False)
+        str | None,
+        typer.Option(help="Runs under varied conditions (default 20).", metavar="N", show_default=False),
     ] = None,
     budget: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             help="Stop after so many seconds, cheapest and newest tests first.", metavar="SECONDS", show_default=False
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat the campaign with this seed.", show_default=False)] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="Repeat the campaign with this seed.", metavar="S", show_default=False)
+    ] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Processes at a time (default: one per core).", show_default=False)
+        str | None,
+        typer.Option(help="Processes at a time (default: one per core).", metavar="N", show_default=False),
     ] = None,
     report_json: Annotated[
         Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
@@ -194,8 +197,19 @@ def unpack(
 
 
 def main() -> None:
-    """The console script."""
-    sys.exit(app())
+    """The console script, and ``python -m repro_gate``."""
+    try:
+        code = app(prog_name="repro-gate", standalone_mode=False)
+    except PARSER_ERROR as error:
+        usage = refused(error)
+        if usage is None:
+            error.show()  # type: ignore[attr-defined]  # the help, as the parser prints it
+        else:
+            say(usage, terminal(quiet=False, color=None).err)
+        code = int(ExitCode.USAGE)
+    except typer.Abort:
+        code = int(ExitCode.INTERRUPTED)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

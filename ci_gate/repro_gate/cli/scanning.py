@@ -6,8 +6,8 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate.cli.progress import Bar
@@ -15,20 +15,27 @@ from repro_gate.cli.session import Terminal, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ExitCode, ReproGateError
 from repro_gate.model import FlakeReport
+from repro_gate.pipeline.arguments import refuse_missing
 from repro_gate.pipeline.scan import Request, scan, system_effects
 from repro_gate.report import as_json, as_junit
 from repro_gate.report.outcome import exit_code
-from repro_gate.report.terminal import view
+from repro_gate.report.terminal import Hints, view
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """A scan as it was ordered at a door. ``door`` is the command to repeat it with."""
+    """A scan as it was ordered at a door.
+
+    ``door`` is the command to repeat it with; ``by_pytest``: it is pytest's; ``options`` says what a
+    setting's option is called there.
+    """
 
     directory: Path
     arguments: tuple[str, ...]
     overrides: Mapping[str, object]
     door: tuple[str, ...]
+    by_pytest: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     cwd_on_path: bool | None = None
     fork: bool = True
@@ -39,7 +46,7 @@ class Order:
 
 def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> int:
     """Do it, print it, write it; the exit code."""
-    settings = load(find_root(order.directory), order.overrides, environ)
+    settings = load(find_root(order.directory), order.overrides, environ, order.options)
     request = Request(
         directory=order.directory,
         arguments=(*settings.pytest_args, *order.arguments),
@@ -49,6 +56,7 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         cwd_on_path=settings.invocation != "pytest" if order.cwd_on_path is None else order.cwd_on_path,
         investigate=order.investigate,
     )
+    refuse_missing(request.arguments, order.directory, environ)
 
     def write(report: FlakeReport) -> None:
         if order.report_json is not None:
@@ -67,28 +75,30 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         write(report)
     except ReproGateError as error:
         unwritten = error
-    _show(report, order, terminal)
+    terminal.out.print(view(report, Hints(again=again(order, report.seed), rest=_rest(order))), crop=False)
     if unwritten is not None:
         raise unwritten
+    if not terminal.quiet:
+        for path in (order.report_json, order.junit_xml):
+            if path is not None:
+                terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
     if report.incomplete == "interrupted":
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
 
 
-def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:
-    terminal.out.print(view(report), crop=False, soft_wrap=False)
-    if terminal.quiet:
-        return
-    for path in (order.report_json, order.junit_xml):
-        if path is not None:
-            terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
-    options = any(argument.startswith("-") for argument in order.arguments) and order.door[0] != "pytest"
-    again = [*order.door, *_seed(order, report.seed), *(("--",) if options else ()), *order.arguments]
-    terminal.err.print(f"to repeat this campaign: {shlex.join(again)}", markup=False, soft_wrap=True)
+def again(order: Order, seed: int) -> str:
+    """The whole command that repeats a campaign."""
+    options = any(argument.startswith("-") for argument in order.arguments) and not order.by_pytest
+    seeded = f"{order.options.get('seed', '--seed')}={seed}"
+    return shlex.join([*order.door, seeded, *(("--",) if options else ()), *order.arguments])
 
 
-def _seed(order: Order, seed: int) -> Sequence[str]:
-    return (f"--repro-seed={seed}",) if order.door[0] == "pytest" else (f"--seed={seed}",)
+def _rest(order: Order) -> str:
+    """Where that is which the terminal does not show."""
+    if order.report_json is not None:
+        return f"all are in {order.report_json}"
+    return f"`{'repro-gate scan ' if order.by_pytest else ''}--report-json FILE` lists all"
 
 
 def interpreter_for(order: Order, settings: Settings, environ: Mapping[str, str]) -> str:

@@ -15,7 +15,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from repro_gate.errors import DiskFull, ExitCode, ReproGateError, UsageError, disk_full
+from repro_gate.errors import DiskFull, ExitCode, Interrupted, ReproGateError, UsageError, disk_full
 from repro_gate.process import adopt_orphans, end_descendants
 
 _ONE_REQUEST = 1.0  # seconds
@@ -34,32 +34,40 @@ def terminal(*, quiet: bool, color: bool | None) -> Terminal:
     """Consoles for this process; ``color`` None leaves it to the terminal and NO_COLOR."""
     off = True if color is False else None
     force = True if color is True else None
-    return Terminal(
-        out=Console(no_color=off, force_terminal=force, highlight=False, soft_wrap=False),
+    consoles = Terminal(
+        out=Console(no_color=off, force_terminal=force, highlight=False),
         err=Console(stderr=True, no_color=off, force_terminal=force, highlight=False),
         quiet=quiet,
     )
+    for console in (consoles.out, consoles.err):
+        # A file or a pipe has no width: what is read by programs is neither wrapped nor padded.
+        console.soft_wrap = not console.file.isatty()
+    return consoles
 
 
-def guarded(command: Callable[[], int], err: Console) -> int:
-    """Run a command; every way to fail becomes its sentence, its next step and its exit code."""
+def guarded(command: Callable[[], int], err: Console, typed_here: Callable[[str], str] = str) -> int:
+    """Run a command; every way to fail becomes its sentence, its next step and its exit code.
+
+    ``typed_here`` turns a next step into what can be typed at the door that was used.
+    """
     adopt_orphans()
     try:
         with _signals_interrupt():
             return command()
     except ReproGateError as error:
-        say(error, err)
+        say(error, err, typed_here)
         return int(error.exit_code)
     except KeyboardInterrupt:
-        err.print("interrupted before anything was found", markup=False)
-        return int(ExitCode.INTERRUPTED)
+        stopped = Interrupted("Interrupted before there was a result.", next_step="Run the same command again.")
+        say(stopped, err)
+        return int(stopped.exit_code)
     except BrokenPipeError:
         return int(ExitCode.INTERNAL)
     except OSError as broken:
         full = disk_full(broken, "temporary files")
         if full is None:
             return _internal(err)
-        say(full, err)
+        say(full, err, typed_here)
         return int(full.exit_code)
     except Exception:  # noqa: BLE001 - the outermost frame: nothing may escape without a sentence
         return _internal(err)
@@ -74,12 +82,12 @@ def _internal(err: Console) -> int:
     return int(ExitCode.INTERNAL)
 
 
-def say(error: ReproGateError, err: Console) -> None:
+def say(error: ReproGateError, err: Console, typed_here: Callable[[str], str] = str) -> None:
     """The sentence, what came with it, and the next step."""
     if error.details:
         err.print(Text(error.details, style="dim"), soft_wrap=True)
     err.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
-    err.print(Text.assemble(("next:  ", "bold"), error.next_step), soft_wrap=True)
+    err.print(Text.assemble(("next:  ", "bold"), typed_here(error.next_step)), soft_wrap=True)
 
 
 @contextlib.contextmanager

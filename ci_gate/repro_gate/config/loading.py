@@ -30,6 +30,8 @@ PYPROJECT = "pyproject.toml"
 ROOT_MARKS = (PYPROJECT, OWN_FILE, "pytest.ini", "setup.cfg", "tox.ini", "setup.py", ".git")
 PATHS = ("python", "capsules", "keep-runs")
 LONGEST_VALUE = 80
+_PREFIX = "REPRO_GATE_"
+_MISSPELT = 0.75  # of the letters behind the prefix: RUN, AXIS and TEST_TIMEOUTS are, VERSION is not
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,23 +64,31 @@ def find_root(start: Path) -> Path:
     return start
 
 
-def load(root: Path, overrides: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
+def load(
+    root: Path,
+    overrides: Mapping[str, object],
+    environ: Mapping[str, str],
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> Settings:
     """The settings of the project at ``root``: command line over environment over file over default.
 
-    An override of None is not given. Raises ConfigError, or UsageError where only options are
-    wrong, with every problem in one message.
+    An override of None is not given; ``options`` says what a key's option is called where it is not
+    ``--key``. Raises ConfigError, or UsageError where only options are wrong, with every problem in
+    one message.
     """
     file = _read(root)
-    layers = (_file_layer(file), _environment_layer(environ), _command_line_layer(overrides))
+    layers = (_file_layer(file), _environment_layer(environ), _command_line_layer(overrides, options))
     problems = {layer.source: _problems(layer) for layer in layers}
     problems[Source.FILE] = [*file.problems, *problems[Source.FILE]]
+    misspelt, unknown = _unknown_variables(environ)
+    problems[Source.ENVIRONMENT] += misspelt
     _refuse(problems)
     values = dict(DEFAULTS)
     sources: dict[str, Source] = {}
     for layer in layers:
         values.update(layer.values)
         sources.update(dict.fromkeys(layer.values, layer.source))
-    return _settings(values, sources, file.name, _near_misses(environ))
+    return _settings(values, sources, file.name, unknown)
 
 
 def _settings(
@@ -187,13 +197,13 @@ def _environment_layer(environ: Mapping[str, str]) -> _Layer:
     return _Layer(source=Source.ENVIRONMENT, values=values, label=variable)
 
 
-def _command_line_layer(overrides: Mapping[str, object]) -> _Layer:
+def _command_line_layer(overrides: Mapping[str, object], options: Mapping[str, str]) -> _Layer:
     """The keys that options set; one that is None was not given."""
     given = {option.replace("_", "-"): value for option, value in overrides.items() if value is not None}
     return _Layer(
         source=Source.COMMAND_LINE,
         values={name: _from_working_directory(name, _from_option(name, value)) for name, value in given.items()},
-        label=lambda key: f"--{key}",
+        label=lambda key: options.get(key, f"--{key}"),
         unknown=lambda key: f"there is no option --{key}",
     )
 
@@ -241,12 +251,23 @@ def _from_text(name: str, text: str) -> object:
         return text
 
 
-def _near_misses(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables that are no setting but nearly one: worth a word, for nothing else reports them."""
+def _unknown_variables(environ: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+    """Variables of our prefix that are no setting: those nearly one are problems, the others notes.
+
+    A CI may have some of its own (a version to install, a token): only what is near a key is
+    taken for a misspelt one. An empty variable is not set.
+    """
     known = [variable(name) for name in KEYS]
-    others = sorted(name for name in environ if name.startswith("REPRO_GATE_") and name not in known)
-    near = {name: difflib.get_close_matches(name, known, n=1, cutoff=0.9) for name in others}
-    return tuple(f"{name} is not a setting; did you mean {match[0]}?" for name, match in near.items() if match)
+    given = sorted(name for name in environ if name.startswith(_PREFIX) and name not in known and environ[name].strip())
+    suffixes = {name.removeprefix(_PREFIX): name for name in known}
+    problems, notes = [], []
+    for name in given:
+        near = difflib.get_close_matches(name.removeprefix(_PREFIX).upper(), suffixes, n=1, cutoff=_MISSPELT)
+        if near:
+            problems.append(f"{name} is not a setting; did you mean {suffixes[near[0]]}?")
+        else:
+            notes.append(f"{name} is not a setting of repro-gate, and is not read")
+    return problems, tuple(notes)
 
 
 # --- problems --------------------------------------------------------------------------------
@@ -267,8 +288,9 @@ def _sentence(layer: _Layer, detail: ErrorDetails) -> str:
         return f"{layer.unknown(key)}{_hint(key, KEYS)}"
     value = detail["input"]
     element = "".join(f"[{index}]" for index in inner)
-    hint = _hint(value, AXES) if isinstance(value, str) and key in ("axes", "without-axes") else ""
-    return f"{layer.label(key)}{element} = {_shown(value)}: must be {allowed(key)}{hint}"
+    if isinstance(value, str) and inner and key in ("axes", "without-axes"):
+        return f"{layer.label(key)}{element}: there is no axis {_shown(value)}{_hint(value, AXES)}; the axes are {', '.join(AXES)}"
+    return f"{layer.label(key)}{element} = {_shown(value)}: must be {allowed(key)}"
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

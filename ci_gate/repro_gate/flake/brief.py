@@ -65,5 +65,6 @@ class Findings:
     incomplete: str = ""
     mode: Mode = Mode.FORK
     mode_reason: str = ""
-    runs_done: int = 0
+    runs_done: int = 0  # under drawn conditions
+    directed_runs: int = 0  # made on purpose after them; not every test takes part in each
     unused_runs: int = 0  # that did not start, or whose controls did not hold

@@ -167,7 +167,9 @@ class Campaign:
         """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
         return max(1, 2 * self._jobs) if run_seconds < 60 else self._jobs
 
-    def _run(self, batch: list[Conditions], only: Sequence[str] | None = None) -> list[ExperimentResult]:
+    def _run(
+        self, batch: list[Conditions], only: Sequence[str] | None = None, *, directed: bool = False
+    ) -> list[ExperimentResult]:
         """Run the selected tests (or ``only`` these) once under each of these conditions, and take the results in."""
         tally = self._findings.tally
         jobs: list[Job] = []
@@ -185,7 +187,7 @@ class Campaign:
             numbers.append(number)
         results = self._lab.run(jobs)
         for number, result in zip(numbers, results, strict=True):
-            self._take(number, result)
+            self._take(number, result, directed)
             tally.end(number, believed=result.controls_held)
         return results
 
@@ -204,7 +206,7 @@ class Campaign:
 
         return record
 
-    def _take(self, number: int, result: ExperimentResult) -> None:
+    def _take(self, number: int, result: ExperimentResult, directed: bool) -> None:
         findings = self._findings
         moved = ", ".join(result.experiment.conditions.differences(self._neutral())) or "nothing moved"
         if result.ending is Ending.NOT_STARTED:
@@ -215,7 +217,10 @@ class Campaign:
             findings.notes.append(f"run {number + 1} ({moved}) is not used: a control test did not do what it must")
             findings.unused_runs += 1
             return
-        findings.runs_done += 1
+        if directed:
+            findings.directed_runs += 1
+        else:
+            findings.runs_done += 1
         for run in result.runs:
             if run.failure is not None and run.failure.phase == "collect":
                 findings.tally.record(number, run)
@@ -291,7 +296,7 @@ class Campaign:
         if not self._findings.tally.rows or self._options.runs < 3 or self._out_of_time(_DETECTION_SHARE):
             return
         self._progress.phase("again, in company, under load", len(wanted))
-        self._run(wanted)
+        self._run(wanted, directed=True)
 
     def _moments(self) -> None:
         """What reads the clock, at the moments that no run was drawn for: each may be the one."""
@@ -310,7 +315,7 @@ class Campaign:
             moved = dataclasses.replace(self._neutral(), clock=instant.value)
             if instant.zone and "timezone" in self._options.axes:
                 moved = dataclasses.replace(moved, timezone=instant.zone)
-            self._run([moved], undecided)
+            self._run([moved], undecided, directed=True)
 
     def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""
@@ -343,6 +348,7 @@ class Campaign:
                     tally.record(number, run)
                 self._progress.advance()
         tally.end(number)
+        self._findings.directed_runs += 1
 
     def _pairs(self) -> None:
         """Tests that use one file or port, at the same time: the clash that xdist would find."""
@@ -375,6 +381,7 @@ class Campaign:
             for run in seen.values():
                 tally.record(number, run)
             tally.end(number)
+            self._findings.directed_runs += 1
             self._progress.advance()
 
     def _more_starts(self) -> None:
@@ -394,7 +401,7 @@ class Campaign:
                 start = dataclasses.replace(start, hash_seed=seed)
             if "random" in wanted:
                 start = dataclasses.replace(start, import_random=seed, random=seed)
-            self._run([start])
+            self._run([start], directed=True)
 
     # -- investigate ------------------------------------------------------------------------
 
@@ -455,6 +462,6 @@ class Campaign:
         dropped = broker.map(detective.investigate, suspects, keep, lambda: self._out_of_time(1.0))
         findings.dropped = {s.id for s in suspects} - set(findings.diagnoses)
         if findings.dropped:
-            findings.incomplete = f"no time was left to confirm {len(findings.dropped)} tests that failed and passed"
+            findings.incomplete = "no time was left to confirm all that failed and passed"
         if dropped:
             findings.notes.append(f"the time budget left {dropped} suspects without a cause")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from repro_gate.flake.brief import Findings
@@ -45,12 +46,9 @@ def _verdict(test: str, row: Row, findings: Findings) -> TestVerdict:
     if not runs:
         return _not_judged(common, _why_no_runs(row, findings))
     if bad and good:
-        why = (
-            "failed and passed; no time was left to confirm it"
-            if test in findings.dropped or findings.incomplete
-            else "failed and passed; not investigated"
+        return _not_judged(
+            common, f"failed and passed; {_why_unconfirmed(test, findings)}", findings.tally.failure(test)
         )
-        return _not_judged(common, why, findings.tally.failure(test))
     if bad:
         return TestVerdict(
             **common,  # type: ignore[arg-type]
@@ -79,7 +77,9 @@ def _from_diagnosis(common: Mapping[str, object], diagnosis: Diagnosis, tally: T
             detail=_hint(diagnosis.id, tally),
             failure=failure,
         )
-    if diagnosis.kind in ("artefact", "unconfirmed"):
+    if diagnosis.kind == "artefact":
+        return dataclasses.replace(_not_judged(common, diagnosis.detail, failure), own_doing=True)
+    if diagnosis.kind == "unconfirmed":
         return _not_judged(common, diagnosis.detail, failure)
     axis = diagnosis.cause.axis if diagnosis.cause is not None else None
     fails = diagnosis.fails
@@ -107,6 +107,14 @@ def _hint(test: str, tally: Tally) -> str:
     if any(word in text for word in ("Network is unreachable", "name resolution", "Name or service not known")):
         return "it needs the network, which experiments do not have"
     return ""
+
+
+def _why_unconfirmed(test: str, findings: Findings) -> str:
+    if test in findings.dropped:
+        return "no time was left to confirm it"
+    if findings.incomplete:
+        return f"not confirmed: {findings.incomplete.rstrip('.')}"
+    return "not investigated"
 
 
 def _why_no_runs(row: Row, findings: Findings) -> str:

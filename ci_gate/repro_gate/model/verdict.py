@@ -62,7 +62,8 @@ class TestVerdict:
     """What is said of one test. ``upper_bound`` is the failure rate excluded at 95 % (one-sided).
 
     ``rate`` is the observed failure rate with ``interval`` (Wilson, 95 %) over the runs under
-    the conditions that matter; None where nothing failed.
+    the conditions that matter; None where nothing failed. ``own_doing``: it fails only by what
+    the check itself does.
     """
 
     __test__ = False
@@ -80,6 +81,12 @@ class TestVerdict:
     failure: Failure | None = None
     output: str = ""
     capsule: CapsuleRef | None = None
+    own_doing: bool = False
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Passed and failed, and nobody could say why: no finding, and nothing to be silent about."""
+        return self.verdict is Verdict.NOT_JUDGED and 0 < self.failures < self.runs and not self.own_doing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +100,11 @@ class Sandboxing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlakeReport:
-    """A whole campaign. ``incomplete`` says why the campaign stopped early, or is empty."""
+    """A whole campaign. ``incomplete`` says why there is less than was asked for, or is empty.
+
+    ``runs`` are those under drawn conditions, ``directed_runs`` those made on purpose after them
+    (each test alone, again in the same directories, in company, under load, more hash seeds).
+    """
 
     seed: int
     runs: int
@@ -104,6 +115,7 @@ class FlakeReport:
     python: str
     pytest: str
     seconds: float
+    directed_runs: int = 0
     notes: tuple[str, ...] = ()
     incomplete: str = ""
     root: str = ""

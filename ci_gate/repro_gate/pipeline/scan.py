@@ -21,6 +21,7 @@ from repro_gate.flake.values import values
 from repro_gate.model import FlakeReport, Sandboxing, TestVerdict
 from repro_gate.pipeline.publish import Publisher
 from repro_gate.process import run
+from repro_gate.report.words import counted
 from repro_gate.sandbox import Interpreter, choose, probe
 
 
@@ -79,6 +80,7 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
                 return FlakeReport(
                     seed=seed,
                     runs=findings.runs_done,
+                    directed_runs=findings.directed_runs,
                     tests=tests,
                     sandbox=Sandboxing(name=lab.sandbox.name, hermetic=lab.sandbox.hermetic, notes=lab.sandbox.notes()),
                     mode=str(findings.mode),
@@ -102,17 +104,15 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
 
 
 def _unconfirmed(tests: tuple[TestVerdict, ...], request: Request) -> str:
-    mixed = sum(0 < test.failures < test.runs for test in tests)
-    if request.investigate or not mixed:
-        return ""
-    return f"{mixed} tests passed and failed, and without looking for causes none of them is confirmed"
+    mixed = any(test.unconfirmed for test in tests)
+    return "causes were not looked for" if mixed and not request.investigate else ""
 
 
 def _unused(findings: Findings) -> str:
     """Runs that say nothing are no runs that passed."""
     if not findings.unused_runs:
         return ""
-    return f"{findings.unused_runs} runs could not be used (the notes say why)"
+    return f"{counted(findings.unused_runs, 'run')} could not be used (the notes say why)"
 
 
 def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interpreter]:

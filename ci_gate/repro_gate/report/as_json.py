@@ -74,6 +74,7 @@ def _campaign(report: FlakeReport) -> dict[str, object]:
     return {
         "seed": report.seed,
         "runs": report.runs,
+        "directed_runs": report.directed_runs,
         "seconds": report.seconds,
         "started_at": report.started_at or None,
         "incomplete": report.incomplete or None,

@@ -1,7 +1,7 @@
 """JUnit XML: one testcase per test, for dashboards that know nothing else.
 
-Belongs here: the mapping of verdicts to failure and skipped, named as pytest names its own
-testcases. Does not belong here: any further fact; report.json holds all. Non-ASCII is written as
+Belongs here: the mapping of verdicts to failure, error and skipped, named as pytest names its own
+testcases. A test that passed and failed without being confirmed is an error: it must be seen. Does not belong here: any further fact; report.json holds all. Non-ASCII is written as
 character references, so that any file encoding will do.
 """
 
@@ -28,8 +28,8 @@ def write(report: FlakeReport, stream: TextIO) -> None:
     counts = {
         "tests": len(report.tests),
         "failures": len(report.with_verdict(*_FAILING)),
-        "errors": 0,
-        "skipped": len(report.with_verdict(Verdict.NOT_JUDGED)),
+        "errors": sum(test.unconfirmed for test in report.tests),
+        "skipped": sum(not test.unconfirmed for test in report.with_verdict(Verdict.NOT_JUDGED)),
     }
     suite = {"name": "repro-gate", **counts, "time": f"{report.seconds:.3f}"}
     if report.started_at:
@@ -73,6 +73,7 @@ def _properties(report: FlakeReport) -> ElementTree.Element:
         "reason": decision.reason.value,
         "seed": str(report.seed),
         "runs": str(report.runs),
+        "directed_runs": str(report.directed_runs),
         "incomplete": report.incomplete,
     }
     for name, value in facts.items():
@@ -84,7 +85,11 @@ def _testcase(test: TestVerdict) -> ElementTree.Element:
     classname, name = names(test.id)
     attributes = {"classname": legal(classname), "name": legal(name), "time": f"{test.seconds:.3f}"}
     case = ElementTree.Element("testcase", attributes)
-    if test.verdict is Verdict.NOT_JUDGED:
+    if test.unconfirmed:
+        message = f"{test.detail} (failed {words.rate(test)})"
+        attributes = {"type": "unconfirmed", "message": legal(message)}
+        ElementTree.SubElement(case, "error", attributes).text = legal(_body(test))
+    elif test.verdict is Verdict.NOT_JUDGED:
         ElementTree.SubElement(case, "skipped", {"type": test.verdict.value, "message": legal(test.detail)})
     elif test.verdict in _FAILING:
         attributes = {"type": test.verdict.value, "message": legal(_message(test))}

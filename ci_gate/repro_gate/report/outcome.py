@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from repro_gate.errors import ExitCode
 from repro_gate.model import FlakeReport, TestVerdict, Verdict
+from repro_gate.report import words
 
 
 class GateVerdict(enum.StrEnum):
@@ -43,7 +44,7 @@ class Decision:
 def decide(report: FlakeReport) -> Decision:
     """Flaky or condition-dependent tests fail a scan; tests that always fail do not: that is pytest's to say.
 
-    A scan that found nothing is inconclusive where it ended early or could judge no test at all.
+    A scan that found nothing is inconclusive where it is incomplete or could judge no test at all.
     """
     if report.with_verdict(Verdict.FLAKY):
         return Decision(verdict=GateVerdict.FAIL, reason=Reason.FLAKY_TESTS, exit_code=ExitCode.BLOCKED)
@@ -70,12 +71,12 @@ def findings(report: FlakeReport) -> tuple[TestVerdict, ...]:
 
 def summary_line(report: FlakeReport) -> str:
     """The whole scan in one line: the counts, or why there is nothing to count."""
-    early = " (ended early)" if report.incomplete else ""
+    early = " (incomplete)" if report.incomplete else ""
     if not report.tests:
         return f"No tests to judge{early}."
     counts = [f"{len(found)} {verdict.value}" for verdict in _ORDER if (found := report.with_verdict(verdict))]
-    tests = "1 test" if len(report.tests) == 1 else f"{len(report.tests)} tests"
-    return f"{', '.join(counts)} of {tests} in {report.runs} runs, {report.seconds:.1f} s{early}."
+    tests = words.counted(len(report.tests), "test")
+    return f"{', '.join(counts)} of {tests} in {words.runs(report)}, {report.seconds:.1f} s{early}."
 
 
 _ORDER = (

@@ -2,12 +2,13 @@
 
 Belongs here: rich renderables and plain lines. Does not belong here: printing. The caller prints
 with ``console.print(view(report), crop=False)``: only so are ids and commands left whole that
-are longer than the terminal is wide.
+are longer than the terminal is wide. With ``soft_wrap`` nothing is wrapped, padded or in columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
@@ -25,26 +26,35 @@ LIMIT = 10
 _STYLES = {Verdict.FLAKY: "bold red", Verdict.CONDITION_DEPENDENT: "bold red", Verdict.ALWAYS_FAILING: "yellow"}
 
 
-def view(report: FlakeReport, limit: int = LIMIT) -> Group:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hints:
+    """What only the door knows: the command that repeats the campaign, and where the rest of it is."""
+
+    again: str = ""
+    rest: str = "`--report-json FILE` lists all"
+
+
+def view(report: FlakeReport, hints: Hints = Hints(), limit: int = LIMIT) -> Group:
     """Everything a scan says in the end, findings first. Print it with ``crop=False``."""
     parts: list[RenderableType] = []
-    for part in (found(report, limit), not_judged(report, limit), replays(report, limit)):
+    for part in (found(report, hints, limit), not_judged(report, hints, limit), replays(report, limit)):
         parts += [part, Text()] if part.renderables else []
-    return Group(*parts, *map(Text, summary(report)))
+    again = [_whole(f"Repeat: {words.visible(hints.again)}")] if hints.again else []
+    return Group(*parts, *map(Text, summary(report)), *again)
 
 
-def found(report: FlakeReport, limit: int = LIMIT) -> Group:
+def found(report: FlakeReport, hints: Hints = Hints(), limit: int = LIMIT) -> Group:
     """Flaky, condition-dependent and always-failing tests, at most ``limit`` of each."""
     shown: list[TestVerdict] = []
     more: list[Text] = []
     for verdict in _STYLES:
         tests = report.with_verdict(verdict)
         shown += tests[:limit]
-        more += _more(len(tests) - limit, f" {verdict.value}")
+        more += _more(len(tests) - limit, hints, f" {verdict.value}")
     return Group(_Found(shown), *more) if shown else Group()
 
 
-def not_judged(report: FlakeReport, limit: int = LIMIT) -> Group:
+def not_judged(report: FlakeReport, hints: Hints = Hints(), limit: int = LIMIT) -> Group:
     """Tests of which nothing can be said, by reason; at most ``limit`` reasons, and tests of each."""
     groups: dict[str, list[TestVerdict]] = {}
     for test in report.with_verdict(Verdict.NOT_JUDGED):
@@ -53,8 +63,8 @@ def not_judged(report: FlakeReport, limit: int = LIMIT) -> Group:
     for reason, tests in list(groups.items())[:limit]:
         lines.append(Text(f"{len(tests)} not judged: {reason}", style="bold"))
         lines += [_whole(f"  {words.visible(test.id)}") for test in tests[:limit]]
-        lines += _more(len(tests) - limit, indent="  ")
-    return Group(*lines, *_more(len(groups) - limit, " reasons"))
+        lines += _more(len(tests) - limit, hints, indent="  ")
+    return Group(*lines, *_more(len(groups) - limit, hints, " reasons"))
 
 
 def replays(report: FlakeReport, limit: int = LIMIT) -> Group:
@@ -69,14 +79,13 @@ def replays(report: FlakeReport, limit: int = LIMIT) -> Group:
 
 
 def summary(report: FlakeReport) -> list[str]:
-    """The scan in plain lines: counts, what they rest on, where it ran, and how to repeat it."""
+    """The scan in plain lines: counts, what they rest on, and where it ran."""
     lines = [summary_line(report), words.stable_line(report), *_remarks(report)]
     where = f"sandbox {report.sandbox.name}" + ("" if report.sandbox.hermetic else " (not hermetic)")
     mode = f"{report.mode} mode" + (f" ({report.mode_reason})" if report.mode_reason else "")
     lines.append(f"Python {report.python}, pytest {report.pytest}, {where}, {mode}.")
     lines += [f"Sandbox: {note}" for note in report.sandbox.notes]
     lines += [f"Note: {note}" for note in report.notes]
-    lines.append(f"Repeat this campaign with --seed {report.seed}.")
     return [words.visible(line) for line in lines if line]
 
 
@@ -84,16 +93,25 @@ def _remarks(report: FlakeReport) -> Iterator[str]:
     """What must be said so that the verdict is not misread."""
     reason = decide(report).reason
     if report.incomplete:
-        nothing = "" if findings(report) else " Nothing was found until then: inconclusive."
-        yield f"Ended early: {report.incomplete.rstrip('.')}.{nothing}"
+        yield f"Incomplete: {report.incomplete.rstrip('.')}.{_so_far(report)}"
     elif reason is Reason.NOTHING_JUDGED:
         yield "Not one test could be judged: inconclusive."
     if report.with_verdict(Verdict.ALWAYS_FAILING):
         yield "Tests that always fail do not make a scan red: nothing about them is flaky."
 
 
-def _more(count: int, of: str = "", indent: str = "") -> list[Text]:
-    return [Text(f"{indent}… and {count} more{of} in report.json", style="dim")] if count > 0 else []
+def _so_far(report: FlakeReport) -> str:
+    """What an incomplete scan comes to."""
+    if findings(report):
+        return ""
+    mixed = sum(test.unconfirmed for test in report.tests)
+    if mixed:
+        return f" {words.counted(mixed, 'test')} passed and failed without being confirmed: inconclusive."
+    return " Nothing was found until then: inconclusive."
+
+
+def _more(count: int, hints: Hints, of: str = "", indent: str = "") -> list[Text]:
+    return [Text(f"{indent}… and {count} more{of}: {words.visible(hints.rest)}", style="dim")] if count > 0 else []
 
 
 def _whole(line: str, style: str = "") -> Text:
@@ -108,10 +126,10 @@ class _Found:
         self._tests = tests
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        if options.max_width >= TABLE_FROM:
+        if options.max_width >= TABLE_FROM and not options.no_wrap:
             yield _table(self._tests)
         else:
-            yield from _lines(self._tests)
+            yield from _lines(self._tests, wrapped=not options.no_wrap)
 
 
 def _table(tests: Iterable[TestVerdict]) -> Table:
@@ -128,7 +146,7 @@ def _table(tests: Iterable[TestVerdict]) -> Table:
     return table
 
 
-def _lines(tests: Iterable[TestVerdict]) -> Iterator[RenderableType]:
+def _lines(tests: Iterable[TestVerdict], *, wrapped: bool) -> Iterator[RenderableType]:
     for test in tests:
         yield Text(test.verdict.value, style=_STYLES[test.verdict])
         yield _whole(f"  {words.visible(test.id)}")
@@ -136,7 +154,9 @@ def _lines(tests: Iterable[TestVerdict]) -> Iterator[RenderableType]:
         facts = {"cause": cause, "failure": failure, "failures": words.rate(test), "capsule": _capsule(test)}
         for name, fact in facts.items():
             if fact:
-                yield Padding.indent(Text(f"{name}: {fact}", overflow="fold"), 2)
+                line = f"{name}: {fact}"
+                # Padding fills the line with spaces: right where a line may be continued, wrong in a file.
+                yield Padding.indent(Text(line, overflow="fold"), 2) if wrapped else Text(f"  {line}")
 
 
 def _why(test: TestVerdict) -> tuple[str, str]:

@@ -62,6 +62,18 @@ def _shell_character(character: str) -> str:
     return "".join(f"\\{byte:03o}" for byte in character.encode(errors="surrogateescape"))
 
 
+def counted(number: int, thing: str) -> str:
+    """``1 test``, ``2 tests``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def runs(report: FlakeReport) -> str:
+    """How many runs there were, and of which kind where there are two."""
+    if not report.directed_runs:
+        return counted(report.runs, "run")
+    return f"{report.runs} varied + {report.directed_runs} directed runs"
+
+
 def percent(share: float) -> str:
     """A share from 0 to 1 with three significant digits: ``13.9 %``, ``4.95 %``, ``100 %``."""
     digits = f"{share * 100:#.3g}"
