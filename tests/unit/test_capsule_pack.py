@@ -49,10 +49,12 @@ from repro_gate.model import (
     Experiment,
     ExperimentResult,
     Failure,
+    Frame,
     Intervention,
     Mode,
     Outcome,
     TestRun,
+    Zone,
 )
 
 # The function of the same name hides the module.
@@ -414,27 +416,54 @@ def test_records_that_are_none_are_refused(tmp_path: Path, line: bytes) -> None:
 
 
 def test_what_is_shown_says_all_a_reader_needs(tmp_path: Path) -> None:
-    capsule = packed(tmp_path)
+    frame = Frame(zone=Zone.TEST, path="tests/test_shop.py", line=7, function="test_total")
+    capsule = packed(
+        tmp_path,
+        dataclasses.replace(MANIFEST, invocation="pytest", pytest_args=("-k", "a b")),
+        environment={
+            "variables": {"TZ": "UTC", "LC_ALL": "C"},
+            "interpreter": {"implementation": "CPython", "version": "3.11.7"},
+            "platform": {"system": "Linux", "machine": "x86_64", "libc": "glibc 2.36"},
+            "distributions": ["pluggy==1", "pytest==9"],
+        },
+        evidence={"failure": dataclasses.replace(FAILURE, frames=(frame,)).to_json(), "network": []},
+    )
+    place = f"../capsule-{capsule.manifest.id}"
     assert show(capsule) == [
-        f"capsule {capsule.manifest.id}, {NOW}, by repro-gate {__version__}",
-        f"fails:       {VICTIM}",
-        "as:          failed: AssertionError: 1 != 2 (fingerprint ab12)",
-        "cause:       order (victim): fails after test_state",
-        f"             with {STATE}",
-        "             alone: 0 of 5 failed",
-        "             neutral: 0 of 5 failed",
-        "             after test_state: 5 of 5 failed",
-        "project:     https://example.org/shop.git at 0123456789abcdef, in backend (with local changes)",
-        "tests:       2 in this order",
-        "condition:   order = list",
-        "condition:   hash-seed = 3",
-        "verified:    5 of 5 replays, pinned, level D1",
-        "not held:    thread schedule",
-        "sandbox:     bubblewrap (hermetic)",
-        "redacted:    1 values (github-token 1)",
-        f"replay:      repro-gate replay {capsule.path}",
-        "or, in a checkout of that commit, with nothing but Python and pytest:",
-        f"             unzip -q {capsule.path} -d capsule && ./capsule/repro.sh",
+        f"capsule {capsule.manifest.id}",
+        "",
+        f"fails       {VICTIM}",
+        "            failed: AssertionError",
+        "              1 != 2",
+        "at          tests/test_shop.py:7, in test_total",
+        "cause       order (victim): fails after test_state",
+        f"              after {STATE}",
+        "              failed 0 of 5  alone",
+        "              failed 0 of 5  neutral",
+        "              failed 5 of 5  after test_state",
+        "conditions  order = list",
+        "            hash-seed = 3",
+        "tests       2 tests, in this order",
+        f"              {STATE}",
+        f"              {VICTIM}",
+        "pytest      pytest -k 'a b'",
+        "verified    5 of 5 replays, pinned, level D1",
+        "            in sandbox bubblewrap (hermetic)",
+        "not held    thread schedule",
+        "project     https://example.org/shop.git at 0123456789abcdef, in backend (with local changes)",
+        "seen on     CPython 3.11.7, Linux x86_64, glibc 2.36",
+        "            pytest==9, 1 other distributions (env/environment.json)",
+        "            LC_ALL=C TZ=UTC",
+        f"made        {NOW} by repro-gate {__version__} (seed 7, run 12)",
+        "            redacted: 1 value (github-token 1)",
+        "",
+        "Replay it, in a checkout of that commit:",
+        f"  repro-gate replay {capsule.path}",
+        "The same with nothing but Python and pytest:",
+        f"  unzip -q {capsule.path} -d {place} && {place}/repro.sh",
+        "Look inside; this runs nothing of it:",
+        f"  unzip -l {capsule.path}",
+        f"  unzip -p {capsule.path} evidence/conditions-diff.json",
     ]
 
 
@@ -452,19 +481,19 @@ def test_an_unpinned_capsule_without_a_cause_says_so(tmp_path: Path) -> None:
         sandbox=Sandbox(name="host", hermetic=False),
     )
     lines = show(packed(tmp_path, manifest, logs=[]))
-    assert "as:          timeout" in lines
-    assert "cause:       no single axis" in lines
-    assert "project:     unknown repository at unknown commit" in lines
-    assert "tests:       2 in this order, beside 1 further lanes" in lines
-    assert "conditions:  neutral" in lines
-    assert "verified:    2 of 5 replays, unpinned, level D0, fails at a rate of 40%" in lines
-    assert "because:     it races" in lines
-    assert "sandbox:     host (not hermetic)" in lines
-    assert "redacted:    0 values" in lines
+    assert "            timeout" in lines
+    assert "cause       no single axis" in lines
+    assert "project     unknown repository at unknown commit" in lines
+    assert "tests       2 tests, in this order, and 1 further list at the same time" in lines
+    assert "conditions  neutral" in lines
+    assert "verified    2 of 5 replays, unpinned, level D0, fails at a rate of 40%" in lines
+    assert "            it races" in lines
+    assert "            in sandbox host (not hermetic)" in lines
+    assert not any("redacted" in line for line in lines)
 
 
 def test_nothing_that_is_shown_can_move_a_cursor_or_forge_a_line(tmp_path: Path) -> None:
-    evil = "a\x1b[2J\r\nverified:    99 of 99\u202e\u2028\x07\x9b"
+    evil = "a\x1b[2J\r\nverified    99 of 99\u202e\u2028\x07\x9b"
     manifest = dataclasses.replace(
         MANIFEST,
         expected=dataclasses.replace(MANIFEST.expected, message=evil),
@@ -473,19 +502,55 @@ def test_nothing_that_is_shown_can_move_a_cursor_or_forge_a_line(tmp_path: Path)
     lines = show(packed(tmp_path, manifest))
     assert all(line.isprintable() for line in lines)
     assert len(max(lines, key=len)) < 2500
-    assert not [line for line in lines if line.startswith("verified:    99")]
+    assert not [line for line in lines if line.startswith("verified    99")]
+    assert r"              a\x1b[2J" in lines
+    assert r"              verified    99 of 99\u202e" in lines
     assert r"a\x1b[2J\r\nverified" in "".join(lines)
     assert visible("caf\u00e9 \u2603") == "caf\u00e9 \u2603"
 
 
-def test_the_printed_unzip_command_works_as_printed(tmp_path: Path) -> None:
+def test_a_long_message_is_shown_line_by_line_and_its_beginning_only(tmp_path: Path) -> None:
+    message = "\n".join(["assert 1 == 2", *(f"  +  line {number}" for number in range(40)), "x" * 3000])
+    expected = dataclasses.replace(MANIFEST.expected, message=message)
+    lines = show(packed(tmp_path, dataclasses.replace(MANIFEST, expected=expected)))
+    start = lines.index("              assert 1 == 2")
+    assert lines[start + 1] == "                +  line 0"
+    assert lines[start + 12] == "              … 30 more lines in evidence/failure.json"
+    assert max(map(len, lines)) < 400
+
+
+def test_an_other_test_that_the_words_name_or_that_is_none_is_not_repeated(tmp_path: Path) -> None:
+    cause = dataclasses.replace(MANIFEST.cause, detail=f"fails after {STATE}", others=(STATE, ""))
+    lines = show(packed(tmp_path, dataclasses.replace(MANIFEST, cause=cause)))
+    assert sum(STATE in line for line in lines) == 2  # in the words, and in the list of tests
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"7", b'{"frames": 7, "interpreter": [], "variables": 1}'])
+def test_members_of_another_shape_are_not_shown(content: bytes, tmp_path: Path) -> None:
+    capsule = packed(tmp_path)
+    strange = {"env/environment.json": content, "evidence/failure.json": content}
+    lines = show(dataclasses.replace(capsule, members={**capsule.members, **strange}))
+    assert f"fails       {VICTIM}" in lines
+    assert not any(line.startswith(("at ", "seen on")) for line in lines)
+
+
+def test_the_printed_commands_work_as_printed_and_leave_the_checkout_as_it_was(tmp_path: Path) -> None:
     if shutil.which("unzip") is None:
         pytest.skip("unzip is not installed")
-    directory = tmp_path / "with a space"
+    directory, checkout = tmp_path / "with a space", tmp_path / "checkout"
     directory.mkdir()
-    command = show(packed(directory))[-1].strip()
-    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "replaying\n"), done.stderr
+    checkout.mkdir()
+    lines = show(packed(directory))
+    commands = [line.strip() for line in lines if line.startswith("  unzip")]
+    printed = []
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=checkout, capture_output=True, text=True, timeout=60, check=True)
+        printed.append(done.stdout)
+    assert printed[0] == "replaying\n"
+    assert "manifest.json" in printed[1]
+    assert json.loads(printed[2])
+    assert list(checkout.iterdir()) == []
 
 
 def test_an_extracted_capsule_runs_its_entrypoint(tmp_path: Path) -> None:

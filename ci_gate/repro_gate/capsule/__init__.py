@@ -8,7 +8,7 @@ is believed for being in it. Does not belong here: finding failures (flake), run
 
 from repro_gate.capsule.archive import Caps, extract, read_archive, write_archive
 from repro_gate.capsule.environment import allowed_variables, describe
-from repro_gate.capsule.inspect import Capsule, Check, read, show, verify
+from repro_gate.capsule.inspect import Capsule, Check, read, verify
 from repro_gate.capsule.literals import secret_literals
 from repro_gate.capsule.manifest import (
     Determinism,
@@ -23,6 +23,7 @@ from repro_gate.capsule.manifest import (
     canonical,
 )
 from repro_gate.capsule.pack import CapsuleParts, pack
+from repro_gate.capsule.page import show
 from repro_gate.capsule.reading import parse
 from repro_gate.capsule.records import log_records, run_record
 from repro_gate.capsule.redact import POLICY, Finding, Redactor

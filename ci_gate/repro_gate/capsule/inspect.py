@@ -1,11 +1,10 @@
-"""A capsule opened and looked at: read it, show it to people, verify it."""
+"""A capsule opened and looked at: read it, verify it. What people are shown of it is the ``page``."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +15,6 @@ from repro_gate.capsule.manifest import Manifest
 from repro_gate.capsule.reading import load, parse
 from repro_gate.capsule.redact import POLICY, Redactor
 from repro_gate.errors import CapsuleRefused
-from repro_gate.model import Conditions
 
 MANIFEST = "manifest.json"
 PLUGIN = "plugin"
@@ -97,11 +95,6 @@ def _plugin_files(members: Mapping[str, bytes]) -> dict[str, bytes]:
 # For people
 
 
-def show(capsule: Capsule) -> list[str]:
-    """What fails, why, under which conditions, how often it was verified, how to replay: lines for people."""
-    return [visible(line) for line in _lines(capsule)]
-
-
 def visible(text: str, longest: int = _LONGEST_SHOWN) -> str:
     """``text`` with control characters, colours and direction marks as escapes, and cut if it is long."""
     if len(text) > longest:
@@ -113,70 +106,6 @@ def visible(text: str, longest: int = _LONGEST_SHOWN) -> str:
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
-
-
-def _lines(capsule: Capsule) -> Iterator[str]:
-    manifest = capsule.manifest
-    yield f"capsule {manifest.id}, {manifest.created_at}, by {manifest.producer.name} {manifest.producer.version}"
-    yield f"fails:       {manifest.victim}"
-    yield f"as:          {_failure(manifest)}"
-    yield from _cause(manifest)
-    yield f"project:     {_project(manifest)}"
-    yield f"tests:       {len(manifest.tests)} in this order" + (
-        f", beside {len(manifest.partners)} further lanes" if manifest.partners else ""
-    )
-    yield from _conditions(manifest)
-    yield from _determinism(manifest)
-    hermetic = "hermetic" if manifest.sandbox.hermetic else "not hermetic"
-    yield f"sandbox:     {manifest.sandbox.name} ({hermetic})"
-    total = sum(manifest.redaction.counts.values())
-    kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(manifest.redaction.counts.items()))
-    yield f"redacted:    {total} values" + (f" ({kinds})" if kinds else "")
-    path = shlex.quote(str(capsule.path))
-    yield f"replay:      repro-gate replay {path}"
-    yield "or, in a checkout of that commit, with nothing but Python and pytest:"
-    yield f"             unzip -q {path} -d capsule && ./capsule/{ENTRYPOINT}"
-
-
-def _failure(manifest: Manifest) -> str:
-    expected = manifest.expected
-    what = f"{expected.outcome}: {expected.type}: {expected.message}" if expected.type else str(expected.outcome)
-    return f"{what} (fingerprint {expected.fingerprint})" if expected.fingerprint else what
-
-
-def _cause(manifest: Manifest) -> Iterator[str]:
-    cause = manifest.cause
-    role = f" ({cause.role})" if cause.role else ""
-    yield f"cause:       {cause.axis or 'no single axis'}{role}" + (f": {cause.detail}" if cause.detail else "")
-    for other in cause.others:
-        yield f"             with {other}"
-    for row in cause.table:
-        yield f"             {row.what}: {row.failed} of {row.of} failed"
-
-
-def _project(manifest: Manifest) -> str:
-    project = manifest.project
-    place = f"{project.repository or 'unknown repository'} at {project.commit or 'unknown commit'}"
-    return place + (f", in {project.root}" if project.root else "") + (" (with local changes)" if project.dirty else "")
-
-
-def _conditions(manifest: Manifest) -> Iterator[str]:
-    moved = manifest.conditions.differences(Conditions.baseline())
-    if not moved:
-        yield "conditions:  neutral"
-    for axis in moved:
-        yield f"condition:   {axis} = {manifest.conditions.axis(axis)}"
-
-
-def _determinism(manifest: Manifest) -> Iterator[str]:
-    found = manifest.determinism
-    pinned = "pinned" if found.pinned else "unpinned"
-    rate = "" if found.rate is None else f", fails at a rate of {found.rate:.0%}"
-    yield f"verified:    {found.verified.k} of {found.verified.of} replays, {pinned}, level {found.level}{rate}"
-    if found.why:
-        yield f"because:     {found.why}"
-    if found.not_controlled:
-        yield f"not held:    {', '.join(found.not_controlled)}"
 
 
 # For machines
