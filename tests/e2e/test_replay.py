@@ -145,7 +145,8 @@ def test_unpacked_it_is_replayed_by_its_own_script_with_nothing_but_pytest(
     assert done.code == 0, done
     env = {"PYTHON": str(bare_python)}
     script = str(place / "repro.sh")
-    done = shell.run(script, "--repo", str(checkout), cwd=tmp_path, env=env)
+    printed = done.out.strip().removeprefix("unpacked; to replay in a checkout: ")
+    done = shell.run("sh", "-c", printed, cwd=checkout, env=env)
     assert done.code == 0, done
     assert "2 of 2 replays showed the same failure" in done.out
     assert not (checkout / "__pycache__").exists()

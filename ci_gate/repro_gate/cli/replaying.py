@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -134,6 +135,8 @@ def run_unpack(path: Path, directory: Path, terminal: Terminal) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     capsule.extract(found.members, directory)
     terminal.out.print(
-        f"unpacked; to replay in a checkout: {directory}/repro.sh --repo .", markup=False, soft_wrap=True
+        f"unpacked; to replay in a checkout: {shlex.quote(str(directory.absolute() / 'repro.sh'))} --repo .",
+        markup=False,
+        soft_wrap=True,
     )
     return int(ExitCode.PASS)
