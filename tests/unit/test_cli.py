@@ -17,6 +17,13 @@ from repro_gate.cli.session import guarded, terminal
 LONG = "word " * 60 + "end"
 
 
+@pytest.fixture(autouse=True)
+def our_own_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of the tests has children that are not the command's."""
+    monkeypatch.setattr("repro_gate.cli.session.end_descendants", lambda: 0)
+    monkeypatch.setattr("repro_gate.cli.session.adopt_orphans", lambda: False)
+
+
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
     """Error and next step of a command line that must be refused with exit code 2."""
     monkeypatch.setattr(sys, "argv", ["anything", *arguments])
