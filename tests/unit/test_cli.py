@@ -11,7 +11,7 @@ import pytest
 
 from repro_gate import __version__
 from repro_gate.cli import main as command
-from repro_gate.cli.scanning import Order, again
+from repro_gate.cli.scanning import Order, _rest, again
 from repro_gate.cli.session import guarded, terminal
 
 LONG = "word " * 60 + "end"
@@ -132,6 +132,19 @@ def test_as_a_module_it_is_the_same_command() -> None:
 )
 def test_a_campaign_is_repeated_by_one_whole_command(order: Order, expected: str) -> None:
     assert again(order, 7) == expected
+
+
+@pytest.mark.parametrize(
+    ("by_pytest", "report", "expected"),
+    [
+        (False, None, "`--report-json FILE` lists all"),
+        (True, None, "`repro-gate scan --report-json FILE` lists all"),
+        (False, Path("out/r.json"), "all are in out/r.json"),
+    ],
+)
+def test_what_is_not_shown_is_where_it_really_is(by_pytest: bool, report: Path | None, expected: str) -> None:
+    order = Order(directory=Path(), arguments=(), overrides={}, door=("x",), by_pytest=by_pytest, report_json=report)
+    assert _rest(order) == expected
 
 
 # --- where nobody looks ----------------------------------------------------------------------
