@@ -103,7 +103,7 @@ class FlakeReport:
     """A whole campaign. ``incomplete`` says why there is less than was asked for, or is empty.
 
     ``runs`` are those under drawn conditions, ``directed_runs`` those made on purpose after them
-    (each test alone, again in the same directories, in company, under load, more hash seeds).
+    (each test alone, again in the same directories, in company, under load, at other moments, …).
     """
 
     seed: int

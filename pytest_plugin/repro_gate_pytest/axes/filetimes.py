@@ -52,7 +52,8 @@ class FileTimes:
         return stat
 
     def _moved(self, result: os.stat_result) -> os.stat_result:
-        _, (visible, hidden) = result.__reduce__()  # type: ignore[misc]
+        reduced: Any = result.__reduce__()
+        _, (visible, hidden) = reduced
         values, rest = list(visible), dict(hidden)
         now = self._real()
         for name, position in _FIELDS:
