@@ -11,26 +11,23 @@ import datetime
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from repro_gate.errors import ControlsFailed, DiskFull, ServerLost, disk_full
-from repro_gate.experiment import Job, Lab, arrange, tree_wipe
+from repro_gate.experiment import Job, Lab, tree_wipe
 from repro_gate.flake.brief import Findings, Options, Progress, Silent
 from repro_gate.flake.broker import Broker
-from repro_gate.flake.company import company_of, pairs, shared
+from repro_gate.flake.company import company_of, pairs
 from repro_gate.flake.confirm import Confirmer
 from repro_gate.flake.diagnose import Detective
 from repro_gate.flake.plan import draw, servers_for
-from repro_gate.flake.selection import affordable
-from repro_gate.flake.tally import Tally
+from repro_gate.flake.rounds import DETECTION_SHARE, Rounds
 from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials
 from repro_gate.flake.values import Values, benign_moves
-from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
+from repro_gate.model import Conditions, Ending, Experiment, Mode, TestRun
 
-_DETECTION_SHARE = 0.6  # of a time budget; the rest is for causes
 _ALONE_AT_MOST = 400
-_HANGS_BEFORE_DROPPED = 2
 _MOMENTS_SHARE = 0.25  # of the runs of the campaign, for what reads the clock at moments not drawn yet
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
 
@@ -56,14 +53,10 @@ class Campaign:
         self._today = today
         self._jobs = jobs
         self._progress = progress or Silent()
-        self._began = clock()
         self._directory = options.keep_runs or Path(tempfile.mkdtemp(prefix="rg-runs-"))
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._findings = Findings(tally=Tally(self._directory))
-        self._files: dict[str, str] = {}
-        self._decided: set[str] = set()
-        self._hung: dict[str, int] = {}
-        self._clock_readers: list[str] = []
+        self._rounds = Rounds(lab, options, self._directory, clock=clock, jobs=jobs, progress=self._progress)
+        self._findings = self._rounds.findings
         self._network = lab.project.network
 
     def run(self) -> Findings:
@@ -95,7 +88,7 @@ class Campaign:
     def arguments_of(self, setup: Setup) -> tuple[str, ...]:
         """pytest's arguments with which a setup was confirmed."""
         lane = [*setup.tests, *(test for partner in setup.partners for test in partner)]
-        files = () if setup.whole else tuple(dict.fromkeys(map(self._file_of, lane)))
+        files = () if setup.whole else tuple(dict.fromkeys(map(self._rounds.file_of, lane)))
         return self._lab.arguments(files)
 
     def close(self) -> None:
@@ -110,11 +103,11 @@ class Campaign:
         findings = self._findings
         self._progress.phase("collecting", 1)
         began = self._clock()
-        facts = self._lab.collect(Experiment(tests=None, conditions=self._neutral()))
+        facts = self._lab.collect(Experiment(tests=None, conditions=self._rounds.neutral()))
         self._collect_seconds = self._clock() - began
         self._progress.advance()
         ids = [test for test, _ in facts.tests]
-        self._files = dict(facts.tests)
+        self._rounds.files = dict(facts.tests)
         findings.duplicates = {test for test, times in Counter(ids).items() if times > 1}
         findings.tally.register(ids)
         findings.collect_errors = list(facts.errors)
@@ -129,13 +122,6 @@ class Campaign:
         elif not facts.ready.get("fork"):
             findings.mode, findings.mode_reason = Mode.FRESH, str(facts.ready.get("reason", ""))
 
-    def _file_of(self, test: str) -> str:
-        """The file of a test, also of one that only another start collects."""
-        return self._files.get(test, test.partition("::")[0])
-
-    def _neutral(self) -> Conditions:
-        return Conditions(network=self._network)
-
     # -- detect -----------------------------------------------------------------------------
 
     def _detect(self) -> None:
@@ -144,7 +130,7 @@ class Campaign:
         if not total:
             return
         self._progress.phase("running", options.runs)
-        first = self._run([self._neutral()])[0]
+        first = self._rounds.run([self._rounds.neutral()])[0]
         if first.ending is Ending.NOT_STARTED:
             raise ServerLost(
                 "No test process could be started under neutral conditions.", details="\n".join(first.notes)
@@ -157,174 +143,57 @@ class Campaign:
         servers = servers_for(options.runs, self._collect_seconds, run_seconds)
         plan = draw(options.runs, servers, options.seed, self._values, options.axes, self._network)
         for index in range(1, len(plan), self._width(run_seconds)):
-            if self._out_of_time(_DETECTION_SHARE):
+            if self._rounds.out_of_time(DETECTION_SHARE):
                 findings.notes.append(f"the time budget allowed {findings.runs_done} of {options.runs} runs")
                 break
             batch = plan[index : index + self._width(run_seconds)]
-            self._run(batch)
+            self._rounds.run(batch)
 
     def _width(self, run_seconds: float) -> int:
         """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
         return max(1, 2 * self._jobs) if run_seconds < 60 else self._jobs
 
-    def _run(
-        self, batch: list[Conditions], only: Sequence[str] | None = None, *, directed: bool = False
-    ) -> list[ExperimentResult]:
-        """Run the selected tests (or ``only`` these) once under each of these conditions, and take the results in."""
-        tally = self._findings.tally
-        jobs: list[Job] = []
-        numbers: list[int] = []
-        for conditions in batch:
-            number = tally.begin(conditions)
-            tests = self._selection(conditions) if only is None else tuple(only)
-            partners: tuple[tuple[str, ...], ...] = ()
-            if conditions.parallel > 1:
-                everything = tests if tests is not None else tuple(tally.rows)
-                half = len(everything) // 2
-                partners = ((*everything[half:], *everything[:half]),)
-            experiment = Experiment(tests=tests, conditions=conditions, partners=partners, limits=self._limits())
-            jobs.append(Job(experiment=experiment, mode=self._findings.mode, on_run=self._recorder(number)))
-            numbers.append(number)
-        results = self._lab.run(jobs)
-        for number, result in zip(numbers, results, strict=True):
-            self._take(number, result, directed)
-            tally.end(number, believed=result.controls_held)
-        return results
-
-    def _recorder(self, number: int) -> Callable[[TestRun], None]:
-        tally = self._findings.tally
-        first = number == 0
-        share = 1.0 / max(1, len(tally.rows))
-
-        def record(run: TestRun) -> None:
-            tally.record(number, run)
-            self._progress.advance(share)
-            if first and run.evidence is not None:
-                tally.note_users(run, shared(run))
-            if first and "clock" in run.touched:
-                self._clock_readers.append(run.id)
-
-        return record
-
-    def _take(self, number: int, result: ExperimentResult, directed: bool) -> None:
-        findings = self._findings
-        moved = ", ".join(result.experiment.conditions.differences(self._neutral())) or "nothing moved"
-        if result.ending is Ending.NOT_STARTED:
-            findings.notes.append(f"run {number + 1} ({moved}) did not start: {' '.join(result.notes)[:600]}")
-            findings.unused_runs += 1
-            return
-        if not result.controls_held:
-            findings.notes.append(f"run {number + 1} ({moved}) is not used: a control test did not do what it must")
-            findings.unused_runs += 1
-            return
-        if directed:
-            findings.directed_runs += 1
-        else:
-            findings.runs_done += 1
-        for run in result.runs:
-            if run.failure is not None and run.failure.phase == "collect":
-                findings.tally.record(number, run)
-        if result.ending is Ending.DONE:
-            self._compare_ids(number, moved, result)
-        findings.notes.extend(note for note in result.notes if note not in findings.notes and len(findings.notes) < 200)
-        for run in result.runs:
-            if run.outcome is Outcome.TIMEOUT:
-                self._hung[run.id] = self._hung.get(run.id, 0) + 1
-        self._decide()
-
-    def _compare_ids(self, number: int, moved: str, result: ExperimentResult) -> None:
-        """Ids that come and go while their file stays are unstable; a file that goes is a note."""
-        findings = self._findings
-        ran = {run.id for run in result.runs if run.outcome is not Outcome.NOT_RUN}
-        wanted = set(self._files) if result.experiment.tests is None else set(result.experiment.tests)
-        files = {self._files[test] for test in ran if test in self._files}
-        lost = wanted - ran
-        gone = {test for test in lost if self._files.get(test) not in files}
-        findings.unstable |= (lost - gone) | (ran - set(self._files))
-        if gone:
-            names = sorted({self._files.get(test, test) for test in gone})
-            findings.notes.append(f"run {number + 1} ({moved}) did not collect {', '.join(names[:5])}")
-
-    def _decide(self) -> None:
-        """Stop running tests whose fate is sealed: mixed often enough, or hanging again and again."""
-        for test, row in self._findings.tally.rows.items():
-            if test in self._decided:
-                continue
-            good, bad = row.count()
-            if (good >= 2 and bad >= 2) or (not good and self._hung.get(test, 0) >= _HANGS_BEFORE_DROPPED):
-                self._decided.add(test)
-
-    def _selection(self, conditions: Conditions) -> tuple[str, ...] | None:
-        """The tests of the next run: all that are undecided, or what the time left allows."""
-        tally = self._findings.tally
-        budget = self._options.budget
-        if not tally.conditions[:-1]:
-            return None
-        ids = [test for test in tally.rows if test not in self._decided]
-        if budget is not None:
-            left = budget * _DETECTION_SHARE - (self._clock() - self._began)
-            share = left * self._jobs / max(1, self._options.runs - self._findings.runs_done)
-            ids = affordable(ids, share, tally, self._files, self._options)
-        return tuple(ids[index] for index in arrange(ids, conditions.order))
-
-    def _limits(self) -> Limits:
-        options = self._options
-        left = 24 * 3600.0
-        if options.budget is not None:
-            left = max(1.0, options.budget - (self._clock() - self._began))
-        return Limits(test_seconds=options.test_seconds, total_seconds=left, memory_bytes=options.memory_bytes)
-
-    def _limits_of(self, test: str) -> Limits:
-        """Tighter bounds for one test that has been seen to end."""
-        longest = self._findings.tally.rows[test].longest if test in self._findings.tally.rows else 0.0
-        seconds = min(self._options.test_seconds, max(20.0, 20 * longest))
-        return Limits(test_seconds=seconds, total_seconds=24 * 3600.0, memory_bytes=self._options.memory_bytes)
-
-    def _out_of_time(self, share: float) -> bool:
-        budget = self._options.budget
-        return budget is not None and self._clock() - self._began > share * budget
-
     def _directed(self) -> None:
         """What costs more than a fork, once each: a second run in the same directories, company in
         them, and a processor that is really busy."""
         moved: dict[str, Conditions] = {
-            "leftovers": dataclasses.replace(self._neutral(), leftovers=1),
-            "parallel": dataclasses.replace(self._neutral(), parallel=2),
-            "load": dataclasses.replace(self._neutral(), load="one-core"),
+            "leftovers": dataclasses.replace(self._rounds.neutral(), leftovers=1),
+            "parallel": dataclasses.replace(self._rounds.neutral(), parallel=2),
+            "load": dataclasses.replace(self._rounds.neutral(), load="one-core"),
         }
         wanted = [conditions for axis, conditions in moved.items() if axis in self._options.axes]
-        if not self._findings.tally.rows or self._options.runs < 3 or self._out_of_time(_DETECTION_SHARE):
+        if not self._findings.tally.rows or self._options.runs < 3 or self._rounds.out_of_time(DETECTION_SHARE):
             return
         self._progress.phase("again, in company, under load", len(wanted))
-        self._run(wanted, directed=True)
+        self._rounds.run(wanted, directed=True)
 
     def _moments(self) -> None:
         """What reads the clock, at the moments that no run was drawn for: each may be the one."""
         drawn = {conditions.clock for conditions in self._findings.tally.conditions}
         left = [instant for instant in self._values.instants if instant.value not in drawn]
-        readers = [test for test in self._clock_readers if test not in self._decided]
+        readers = [test for test in self._rounds.clock_readers if test not in self._rounds.decided]
         most = _MOMENTS_SHARE * self._options.runs * len(self._findings.tally.rows)
         left = left[: int(most / max(1, len(readers)))]
         if "clock" not in self._options.axes or not readers or not left:
             return
         self._progress.phase("what reads the clock, at other moments", len(left))
         for instant in left:
-            undecided = [test for test in readers if test not in self._decided]
-            if not undecided or self._out_of_time(_DETECTION_SHARE):
+            undecided = [test for test in readers if test not in self._rounds.decided]
+            if not undecided or self._rounds.out_of_time(DETECTION_SHARE):
                 return
-            moved = dataclasses.replace(self._neutral(), clock=instant.value)
+            moved = dataclasses.replace(self._rounds.neutral(), clock=instant.value)
             if instant.zone and "timezone" in self._options.axes:
                 moved = dataclasses.replace(moved, timezone=instant.zone)
-            self._run([moved], undecided, directed=True)
+            self._rounds.run([moved], undecided, directed=True)
 
     def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""
         tally = self._findings.tally
-        passed_over = self._decided | self._findings.duplicates | self._findings.unstable
+        passed_over = self._rounds.decided | self._findings.duplicates | self._findings.unstable
         ids = [test for test in tally.rows if test not in passed_over]
         if "order" not in self._options.axes or (self._findings.mode is Mode.FRESH and len(ids) > 60):
             return
-        if len(ids) > _ALONE_AT_MOST or self._out_of_time(_DETECTION_SHARE):
+        if len(ids) > _ALONE_AT_MOST or self._rounds.out_of_time(DETECTION_SHARE):
             return
         self._progress.phase("each test alone", len(ids))
         number = tally.begin(Conditions(order="alone", network=self._network))
@@ -333,15 +202,15 @@ class Campaign:
                 experiment=Experiment(
                     tests=(test,),
                     conditions=Conditions(order="alone", network=self._network),
-                    limits=self._limits_of(test),
+                    limits=self._rounds.limits_of(test),
                 ),
                 mode=self._findings.mode,
-                files=(self._file_of(test),) if self._findings.mode is Mode.FRESH else (),
+                files=(self._rounds.file_of(test),) if self._findings.mode is Mode.FRESH else (),
             )
             for test in ids
         ]
         for start in range(0, len(jobs), 40):
-            if self._out_of_time(_DETECTION_SHARE):
+            if self._rounds.out_of_time(DETECTION_SHARE):
                 return
             for result in self._lab.run(jobs[start : start + 40]):
                 for run in result.runs if result.controls_held else ():
@@ -352,9 +221,9 @@ class Campaign:
 
     def _pairs(self) -> None:
         """Tests that use one file or port, at the same time: the clash that xdist would find."""
-        if "parallel" not in self._options.axes or self._out_of_time(_DETECTION_SHARE):
+        if "parallel" not in self._options.axes or self._rounds.out_of_time(DETECTION_SHARE):
             return
-        found = pairs(self._findings.tally.users, self._decided)
+        found = pairs(self._findings.tally.users, self._rounds.decided)
         if not found:
             return
         tally = self._findings.tally
@@ -364,10 +233,12 @@ class Campaign:
             jobs = [
                 Job(
                     experiment=Experiment(
-                        tests=(a,), conditions=conditions, partners=((b,),), limits=self._limits_of(a)
+                        tests=(a,), conditions=conditions, partners=((b,),), limits=self._rounds.limits_of(a)
                     ),
                     mode=self._findings.mode,
-                    files=tuple({self._file_of(a), self._file_of(b)}) if self._findings.mode is Mode.FRESH else (),
+                    files=tuple({self._rounds.file_of(a), self._rounds.file_of(b)})
+                    if self._findings.mode is Mode.FRESH
+                    else (),
                 )
                 for a, b in ((one, other), (other, one))
                 for _ in range(4)
@@ -388,20 +259,20 @@ class Campaign:
         """Hash seeds cannot be moved in a fork: a few more, for as long again as the runs took at most."""
         wanted = {"hash-seed", "random"} & self._options.axes if self._findings.tally.rows else set()
         known = {conditions.hash_seed for conditions in self._findings.tally.conditions}
-        affordable_starts = int((self._clock() - self._began) / max(self._collect_seconds, 1e-3))
+        affordable_starts = int((self._clock() - self._rounds.began) / max(self._collect_seconds, 1e-3))
         missing = min(_STARTS - len(known), self._options.runs // 3, affordable_starts)
-        if not wanted or missing <= 0 or self._out_of_time(_DETECTION_SHARE):
+        if not wanted or missing <= 0 or self._rounds.out_of_time(DETECTION_SHARE):
             return
         self._progress.phase("more hash seeds", missing)
         rng = random.Random(f"more starts {self._options.seed}")
         for _ in range(missing):
             seed = rng.randrange(1, 2**31 - 1)
-            start = self._neutral()
+            start = self._rounds.neutral()
             if "hash-seed" in wanted:
                 start = dataclasses.replace(start, hash_seed=seed)
             if "random" in wanted:
                 start = dataclasses.replace(start, import_random=seed, random=seed)
-            self._run([start], directed=True)
+            self._rounds.run([start], directed=True)
 
     # -- investigate ------------------------------------------------------------------------
 
@@ -420,7 +291,7 @@ class Campaign:
                 id=test,
                 failing=tuple(tally.samples(test, bad=True)),
                 passing=tuple(tally.samples(test, bad=False)),
-                likely=tally.likely(test, self._neutral()),
+                likely=tally.likely(test, self._rounds.neutral()),
                 users=tuple(company_of(test, tally.users)),
             )
             (mixed if good else never).append(suspect)
@@ -430,7 +301,7 @@ class Campaign:
         """Never passed, also when alone: nothing more to try. Not yet tried alone: try."""
         return (
             not any(sample.conditions.order == "alone" for sample in suspect.failing)
-            and self._hung.get(suspect.id, 0) == 0
+            and self._rounds.hung.get(suspect.id, 0) == 0
         )
 
     def _investigate(self) -> None:
@@ -442,8 +313,8 @@ class Campaign:
         broker = Broker(self._lab, width=self._jobs + 1)
         trials = Trials(
             ask=broker.ask,
-            limits=self._limits_of,
-            file_of=self._file_of,
+            limits=self._rounds.limits_of,
+            file_of=self._rounds.file_of,
             forks=findings.mode is Mode.FORK,
             network=self._network,
         )
@@ -459,7 +330,7 @@ class Campaign:
             findings.diagnoses[diagnosis.id] = diagnosis
             self._progress.advance(note=diagnosis.id)
 
-        dropped = broker.map(detective.investigate, suspects, keep, lambda: self._out_of_time(1.0))
+        dropped = broker.map(detective.investigate, suspects, keep, lambda: self._rounds.out_of_time(1.0))
         findings.dropped = {s.id for s in suspects} - set(findings.diagnoses)
         if findings.dropped:
             findings.incomplete = "no time was left to confirm all that failed and passed"
