@@ -41,6 +41,17 @@ def test_it_is_replayed_as_often_as_asked_for_and_from_anywhere(shell: Shell, ca
     assert "1 of 1 replays" in done.out
 
 
+def test_a_directory_in_the_checkout_names_the_checkout(
+    shell: Shell, capsule: Path, checkout: Path, tmp_path: Path
+) -> None:
+    (checkout / ".git").mkdir()
+    (checkout / "deep" / "down").mkdir(parents=True)
+    arguments = ("--repo", "checkout/deep/down", "--times", "1", "--sandbox", "host")
+    done = shell.gate("replay", str(capsule), *arguments, cwd=tmp_path)
+    assert done.code == 0, done
+    assert "1 of 1 replays" in done.out
+
+
 def test_after_the_fix_it_does_not_come_back_and_the_exit_code_says_so(
     shell: Shell, capsule: Path, checkout: Path
 ) -> None:

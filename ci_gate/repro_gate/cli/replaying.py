@@ -32,7 +32,7 @@ def run_replay(
 ) -> int:
     """Replay; 0 when the failure came back each time (an unpinned one: at least once)."""
     manifest = replayable(capsule.read(path).manifest)
-    repo = named if named is not None else find_tree(Path.cwd())[0]
+    repo = _checkout(manifest, named)
     directory = (repo / manifest.project.root).resolve()
     missing = _missing(manifest, directory, repo.resolve())
     if missing:
@@ -76,6 +76,16 @@ def run_replay(
     if same == count or (not manifest.determinism.pinned and same):
         return int(ExitCode.PASS)
     raise ReplayDiffers(f"{same} of {count} replays of {visible(manifest.victim)} showed the expected failure.")
+
+
+def _checkout(manifest: capsule.Manifest, named: Path | None) -> Path:
+    """The checkout that was named, or the one around what was named or around this directory."""
+    if named is None or not named.is_dir():
+        return named or find_tree(Path.cwd())[0]
+    if not _missing(manifest, (named / manifest.project.root).resolve(), named.resolve()):
+        return named
+    around = find_tree(named)[0]
+    return named if _missing(manifest, around / manifest.project.root, around) else around
 
 
 def _missing(manifest: capsule.Manifest, directory: Path, repo: Path) -> str:
