@@ -199,6 +199,7 @@ class _TestProcess:
 
     def __init__(self, place: _Place, capsule: str, number: int) -> None:
         self._place = place
+        self._number = number
         self._wire = tempfile.mkdtemp(prefix="wire-", dir=place.base)
         self._pipes: dict[str, int] = {}
         self._buffers: dict[str, bytes] = {}
@@ -275,6 +276,7 @@ class _TestProcess:
         frame = {
             "do": wire.RUN,
             "run": 1,
+            "lane": self._number,
             "conditions": self._place.conditions,
             "order": [self._tests.index(test) for test in tests],
             "channel": os.path.join(self._wire, "results"),

@@ -159,5 +159,6 @@ def _reason(report: Any) -> str:
 
 
 def conditions_of(command: Mapping[str, Any]) -> dict[str, Any]:
-    """The full conditions of a command: what it does not say is neutral."""
-    return dict(wire.NEUTRAL, **command.get("conditions", {}))
+    """The full conditions of a command: what it does not say is neutral. ``lane`` tells runs side by side apart."""
+    lane = "%d/%d" % (command.get("lane", 0), command.get("run", 1))
+    return dict(wire.NEUTRAL, **command.get("conditions", {}), lane=lane)

@@ -32,7 +32,7 @@ NOTE = "note"  # text: something the harness saw
 END = "end"  # ran: count of results, so that a lost frame is noticed
 
 # Commands, to a fork server.
-RUN = "run"  # run, conditions, order, channel, limits
+RUN = "run"  # run, lane (0: the judged one), conditions, order, channel, limits
 KILL = "kill"  # run
 QUIT = "quit"
 

@@ -9,6 +9,9 @@ import textwrap
 
 import pytest
 
+from repro_gate_pytest import evidence, runner
+from repro_gate_pytest.axes import parallel
+
 
 def python(program: str, **env: str) -> str:
     """Run a program that asserts; its output."""
@@ -277,3 +280,18 @@ def test_evidence_is_capped_and_counts_what_is_left_out() -> None:
         seen = evidence.end()
         assert len(seen["files"]) == 50 and seen["more"] == 20, (len(seen["files"]), seen["more"])
     """)
+
+
+def waits(lane: int, run: int) -> list[float]:
+    """The waits before the first file operations of a test in this lane."""
+    axis = parallel.Parallel()
+    axis.apply(runner.conditions_of({"do": "run", "run": run, "lane": lane, "conditions": {"parallel": 2}}))
+    evidence.delay_files(None)
+    axis.before_test("test_a.py::test")
+    return [axis._wait() for _ in range(20)]
+
+
+def test_lanes_side_by_side_do_not_keep_step_and_meet_again_in_any_process() -> None:
+    assert waits(0, 1) == waits(0, 1)
+    assert waits(0, 1) != waits(1, 1)
+    assert waits(0, 1) != waits(0, 2)

@@ -204,7 +204,7 @@ class Run:
         for position, tests in enumerate(self.experiment.partners):
             worker = self._siblings[position] if self.mode is Mode.FRESH else self.worker
             lanes.append((worker, self._new_activity(tests, judged=False)))
-        self._lanes = [self._begin_lane(worker, activity, now) for worker, activity in lanes]
+        self._lanes = [self._begin_lane(number, *lane, now) for number, lane in enumerate(lanes)]
 
     def _new_activity(self, wanted: tuple[str, ...] | None, *, judged: bool) -> Activity:
         tests = [test for test, _ in self.worker.facts.tests]
@@ -219,7 +219,7 @@ class Run:
                 self._missing = tuple(test for test in wanted if test not in index)
         return Activity(tests, order, self._on_run if judged else None)
 
-    def _begin_lane(self, worker: Worker, activity: Activity, now: float) -> _Lane:
+    def _begin_lane(self, number: int, worker: Worker, activity: Activity, now: float) -> _Lane:
         pipe, inside = worker.new_channel()
         serial = worker.next_run()
         activity.begin_process(now)
@@ -227,6 +227,7 @@ class Run:
             {
                 "do": wire.RUN,
                 "run": serial,
+                "lane": number,
                 "conditions": self.experiment.conditions.to_json(),
                 "order": activity.remaining,
                 "channel": inside,

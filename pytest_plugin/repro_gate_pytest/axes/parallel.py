@@ -6,7 +6,6 @@ operation, so that the others come between. It only chooses among schedules that
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,8 +23,10 @@ class Parallel(Axis):
     def __init__(self) -> None:
         self._count = 0
         self._key = ""
+        self._lane = ""
 
     def apply(self, conditions: Mapping[str, Any]) -> None:
+        self._lane = conditions.get("lane", "")
         evidence.delay_files(self._wait if conditions["parallel"] > 1 else None)
 
     def before_test(self, key: str) -> None:
@@ -33,9 +34,6 @@ class Parallel(Axis):
         self._count = 0
 
     def _wait(self) -> float:
-        # Two lanes must not keep step, so the process is part of the seed.
+        # Two lanes must not keep step, and the same lanes of a replay must meet again on any machine.
         self._count += 1
-        return _LONGEST * fraction(self._key, _getpid(), self._count)
-
-
-_getpid = os.getpid
+        return _LONGEST * fraction(self._key, self._lane, self._count)
