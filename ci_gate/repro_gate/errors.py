@@ -126,6 +126,30 @@ class TreeTooLarge(ReproGateError):
     default_next_step = "Exclude large folders with `exclude` in [tool.repro-gate]."
 
 
+class GitFailed(ReproGateError):
+    """git could not answer a question about the repository."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "git-failed"
+    default_next_step = "Run the named git command by hand in the repository; `git fsck` finds damage."
+
+
+class HistoryMissing(ReproGateError):
+    """The clone lacks the commit or the history that tells what the change is, and it cannot be fetched."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "history-missing"
+    default_next_step = "Check out with `fetch-depth: 0` and credentials that can fetch, or fetch the base yourself."
+
+
+class TreeRefused(ReproGateError):
+    """A commit holds a path that leads out of its tree; no file of it was written."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "tree-refused"
+    default_next_step = "Do not check this commit out; ask its author how it was made."
+
+
 class DiskFull(ReproGateError):
     """No space left where results are written; what had been found before is kept."""
 

@@ -1,8 +1,52 @@
-"""What git knows of a tree: commit, cleanliness, and which files are new.
+"""What git knows of a tree and of a change: commits, files, differences, and what of it goes onto base.
 
-Belongs here: reading git. Does not belong here: running tests or judging a change.
+Belongs here: reading git, judging paths and texts, planning an overlay. Does not belong here: running tests or
+judging a change. Nothing here alters the user's work tree, index, refs or configuration; objects are fetched.
 """
 
+from repro_gate.change.claims import Claims, claims, messages_between
+from repro_gate.change.diff import Change, ChangeKind, Lines, changed_lines, changes
+from repro_gate.change.event import Description, describe
 from repro_gate.change.git import Head, head, newest_files
+from repro_gate.change.layout import Layout, is_configuration, is_dependency_file, layout_of
+from repro_gate.change.lines import executable_lines, statements
+from repro_gate.change.overlay import Overlay, apply, layout_between, plan
+from repro_gate.change.repository import Repository, open_repository
+from repro_gate.change.resolver import How, Pair, resolve
+from repro_gate.change.trees import Entry, Kind, Materialised, entries, materialise
 
-__all__ = ["Head", "head", "newest_files"]
+__all__ = [
+    "Change",
+    "ChangeKind",
+    "Claims",
+    "Description",
+    "Entry",
+    "Head",
+    "How",
+    "Kind",
+    "Layout",
+    "Lines",
+    "Materialised",
+    "Overlay",
+    "Pair",
+    "Repository",
+    "apply",
+    "changed_lines",
+    "changes",
+    "claims",
+    "describe",
+    "entries",
+    "executable_lines",
+    "head",
+    "is_configuration",
+    "is_dependency_file",
+    "layout_between",
+    "layout_of",
+    "materialise",
+    "messages_between",
+    "newest_files",
+    "open_repository",
+    "plan",
+    "resolve",
+    "statements",
+]

@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,16 @@ class Completed:
     status: int
     stdout: str
     stderr: str
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What a finished program wrote, byte for byte; ``error`` is its standard error as text."""
+
+    status: int
+    output: bytes
+    error: str
     timed_out: bool = False
 
 
@@ -64,6 +75,11 @@ class _Drain:
         """What is kept, as text."""
         middle = f"\n[... {self._lost} bytes left out ...]\n" if self._lost else ""
         return self._head.decode("utf-8", "replace") + middle + self._tail.decode("utf-8", "replace")
+
+    def everything(self, seconds: float) -> bytes:
+        """All bytes of a pipe that keeps all; the program has ended, so only the thread is waited for."""
+        self.finish(seconds)
+        return bytes(self._head)
 
     def finish(self, seconds: float) -> None:
         """Wait for the end of the pipe; a grandchild that holds it open is not waited for."""
@@ -105,6 +121,10 @@ class Process:
         self._out.finish(1.0)
         self._err.finish(1.0)
 
+    def output_bytes(self) -> bytes:
+        """All of standard output; for a program that has ended and was started with ``keep_all``."""
+        return self._out.everything(60.0)
+
     def output(self) -> tuple[str, str]:
         """Standard output and error so far, each cut to head and tail."""
         if self.poll() is not None:
@@ -127,8 +147,9 @@ def start(
     cwd: str | os.PathLike[str],
     umask: int = -1,
     keep_all: bool = False,
+    stdin: IO[bytes] | None = None,
 ) -> Process:
-    """Start a program with no standard input and both outputs drained.
+    """Start a program with both outputs drained, and no standard input but the file ``stdin``.
 
     Raises MissingTool where it is not there, DiskFull where there is no room to start it.
     """
@@ -137,7 +158,7 @@ def start(
             list(argv),
             env=dict(env),
             cwd=cwd,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if stdin is None else stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -174,6 +195,31 @@ def run(
         status=-9 if final is None else final,
         stdout=out,
         stderr=err,
+        timed_out=status is None,
+    )
+
+
+def ask(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | os.PathLike[str],
+    question: bytes = b"",
+    timeout: float = 60.0,
+) -> Answer:
+    """Run a program to its end with ``question`` as its input; the answer in bytes. Raises MissingTool."""
+    # A file and not a pipe: whoever writes a long question to a pipe must read the answer meanwhile.
+    with tempfile.TemporaryFile() as file:
+        file.write(question)
+        file.seek(0)
+        process = start(argv, env=env, cwd=cwd, keep_all=True, stdin=file)
+    status = process.wait(timeout)
+    process.end()
+    final = process.poll()
+    return Answer(
+        status=-9 if final is None else final,
+        output=process.output_bytes(),
+        error=process.output()[1],
         timed_out=status is None,
     )
 

@@ -1,0 +1,202 @@
+"""Which paths are tests, which configure pytest, which name dependencies, and which are the product.
+
+Belongs here: judging a path by its name and by the tree around it. Does not belong here: contents
+(configuration). Names are compared component by component and never by substring: `latest.py`,
+`contest/` and `src/pytest_rerunfailures.py` are no tests.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Any
+
+_SURE = "tests"
+# Product packages are called so as well (numpy.testing, django.test); the tree around them decides.
+_LIKELY = frozenset({"test", "testing"})
+_TEST_FILES = ("test_*.py", "*_test.py", "conftest.py")
+_PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
+_MIXED_FILES = frozenset({"pyproject.toml", "setup.cfg", "tox.ini"})
+_DEPENDENCY_FILES = (
+    "uv.lock",
+    "poetry.lock",
+    "pdm.lock",
+    "pixi.lock",
+    "Pipfile",
+    "Pipfile.lock",
+    "pylock.toml",
+    "pylock.*.toml",
+    "*requirements*.txt",
+    "*requirements*.in",
+    "constraints*.txt",
+    "environment.yml",
+    "setup.py",
+)
+# Folders that projects keep beside the product, also where they hold an __init__.py.
+_TOOLING = frozenset(
+    {"benchmark", "benchmarks", "bench", "ci", "doc", "docs", "example", "examples", "scripts", "tasks", "tools"}
+)
+_SUPPORT_NAME = re.compile(r"_?(testing|test_?utils?|test_?helpers?|test_?support|fixtures?)")
+
+
+def is_pytest_file(path: str) -> bool:
+    """Whether a file configures pytest and nothing else."""
+    return PurePosixPath(path).name in _PYTEST_FILES
+
+
+def is_mixed_file(path: str) -> bool:
+    """Whether a file may configure pytest, name dependencies and configure the product, all in one."""
+    return PurePosixPath(path).name in _MIXED_FILES
+
+
+def is_configuration(path: str) -> bool:
+    """Whether pytest may take its settings from a file of this name."""
+    return is_pytest_file(path) or is_mixed_file(path)
+
+
+def is_dependency_file(path: str) -> bool:
+    """Whether a file names what is to be installed; of the mixed files only their parts tell."""
+    pure = PurePosixPath(path)
+    in_folder = "requirements" in pure.parts[:-1] and pure.suffix in (".txt", ".in")
+    return in_folder or any(fnmatchcase(pure.name, pattern) for pattern in _DEPENDENCY_FILES)
+
+
+def is_test_module_name(path: str) -> bool:
+    """Whether pytest takes a file for a test module, or for a conftest, by its name alone."""
+    name = PurePosixPath(path).name
+    return any(fnmatchcase(name, pattern) for pattern in _TEST_FILES)
+
+
+def is_named_as_support(path: str) -> bool:
+    """Whether a product module says by its name that it is there for tests (`pkg/testing.py`)."""
+    pure = PurePosixPath(path)
+    return any(_SUPPORT_NAME.fullmatch(part) for part in (*pure.parts[:-1], pure.stem))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """Where a tree keeps its tests and its product. Made by `layout_of`.
+
+    ``product`` are the folders and modules that get installed; empty where nothing tells.
+    """
+
+    test_globs: tuple[str, ...] = ()
+    product: tuple[str, ...] = ()
+    product_folders: frozenset[str] = field(default_factory=frozenset)
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file belongs to the tests: a test module, a conftest, or anything below a folder of tests."""
+        if is_test_module_name(path) or any(_matches(path, glob) for glob in self.test_globs):
+            return True
+        folders = PurePosixPath(path).parts[:-1]
+        return any(
+            part == _SURE or (part in _LIKELY and "/".join(folders[: at + 1]) not in self.product_folders)
+            for at, part in enumerate(folders)
+        )
+
+    def is_product(self, path: str) -> bool:
+        """Whether a file is installed with the product; where nothing tells, whatever is no test counts."""
+        if self.is_test(path):
+            return False
+        return not self.product or any(path == root or path.startswith(f"{root}/") for root in self.product)
+
+
+def layout_of(paths: Iterable[str], *, pyproject: bytes = b"", test_globs: Sequence[str] = ()) -> Layout:
+    """The layout of a tree with these paths. ``pyproject`` is its pyproject.toml, if there is one."""
+    known = frozenset(paths)
+    data = _toml(pyproject)
+    plain = Layout(test_globs=tuple(test_globs), product_folders=frozenset(_product_folders(known)))
+    roots = {root for root in _product_roots(known, data, plain) if not plain.is_test(f"{root}/x")}
+    return Layout(test_globs=plain.test_globs, product=tuple(sorted(roots)), product_folders=plain.product_folders)
+
+
+def _product_folders(paths: frozenset[str]) -> Iterator[str]:
+    """Folders called `test` or `testing` that are packages of the product: inside a package, with no tests in them."""
+    for path in paths:
+        pure = PurePosixPath(path)
+        if pure.name != "__init__.py" or pure.parent.name not in _LIKELY:
+            continue
+        folder = str(pure.parent)
+        inside = f"{pure.parent.parent}/__init__.py" in paths
+        if inside and not any(_is_a_test_of(folder, other) for other in paths):
+            yield folder
+
+
+def _is_a_test_of(folder: str, path: str) -> bool:
+    """Whether a path is a test module below a folder, and not in a `tests` folder of its own."""
+    if not path.startswith(f"{folder}/") or not is_test_module_name(path):
+        return False
+    return _SURE not in path[len(folder) + 1 :].split("/")[:-1]
+
+
+def _product_roots(paths: frozenset[str], pyproject: dict[str, Any], tests: Layout) -> Iterator[str]:
+    declared = [root for root in _declared(pyproject) if _is_there(root, paths)]
+    if declared:
+        yield from declared
+        return
+    sources = {"/".join(PurePosixPath(path).parts[:2]) for path in paths if path.startswith("src/")}
+    yield from (root for root in sources if root.endswith(".py") or any(p.startswith(f"{root}/") for p in paths))
+    for name in _project_names(pyproject):
+        yield from (root for root in (name, f"{name}.py") if _is_there(root, paths))
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        outer = f"{folder.rpartition('/')[0]}/__init__.py".removeprefix("/")
+        topmost = name == "__init__.py" and bool(folder) and outer not in paths
+        if topmost and folder.split("/")[0] not in _TOOLING and not tests.is_test(path):
+            yield folder
+
+
+def _declared(pyproject: dict[str, Any]) -> Iterator[str]:
+    """Packages and modules that the build settings name."""
+    tool = _table(pyproject, "tool")
+    yield from _strings(_table(tool, "hatch", "build", "targets", "wheel").get("packages"))
+    setuptools = _table(tool, "setuptools")
+    moved = _table(setuptools, "package-dir").get("", "")
+    prefix = f"{moved}/" if isinstance(moved, str) and moved not in ("", ".") else ""
+    yield from (f"{prefix}{name.replace('.', '/')}" for name in _strings(setuptools.get("packages")))
+    yield from (f"{prefix}{name}.py" for name in _strings(setuptools.get("py-modules")))
+    packages = _table(tool, "poetry").get("packages")
+    for package in packages if isinstance(packages, list) else ():
+        if isinstance(package, dict) and isinstance(package.get("include"), str):
+            yield f"{package.get('from', '')}/{package['include']}".strip("/")
+
+
+def _project_names(pyproject: dict[str, Any]) -> Iterator[str]:
+    flit = _table(pyproject, "tool", "flit", "module").get("name")
+    names = [_table(pyproject, "project").get("name"), _table(pyproject, "tool", "poetry").get("name"), flit]
+    for name in names:
+        if isinstance(name, str):
+            yield re.sub(r"[-.]+", "_", name)
+            yield re.sub(r"[-.]+", "_", name).lower()
+
+
+def _is_there(root: str, paths: frozenset[str]) -> bool:
+    return root in paths or any(path.startswith(f"{root}/") for path in paths)
+
+
+def _matches(path: str, glob: str) -> bool:
+    """Whether a declared glob names a file, or a folder above it."""
+    pure = PurePosixPath(path)
+    return any(fnmatchcase(str(each), glob.rstrip("/")) for each in (pure, *pure.parents))
+
+
+def _toml(content: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}
+
+
+def _table(data: dict[str, Any], *keys: str) -> dict[str, Any]:
+    for key in keys:
+        inner = data.get(key)
+        data = inner if isinstance(inner, dict) else {}
+    return data
+
+
+def _strings(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
