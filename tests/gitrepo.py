@@ -102,3 +102,43 @@ class Repo:
 
     def is_shallow(self) -> bool:
         return self.git("rev-parse", "--is-shallow-repository") == "true"
+
+
+Tree = Mapping[bytes, tuple[str, bytes]]
+
+
+def commit_tree(repo: Repo, tree: Tree, parent: str = "") -> str:
+    """A commit that holds exactly ``tree`` (path -> mode and content), made past the work tree."""
+    lines = [b"commit refs/heads/made\ncommitter C <c@x> 1 +0000\ndata 1\nm\n"]
+    lines += [b"from %s\n" % parent.encode()] if parent else []
+    lines += [b"deleteall\n"]
+    for path, (mode, content) in tree.items():
+        quoted = b"".join(b"\\%03o" % byte for byte in path)
+        if mode == "160000":
+            lines.append(b'M 160000 %s "%s"\n' % (content, quoted))
+        else:
+            lines.append(b'M %s inline "%s"\ndata %d\n%s\n' % (mode.encode(), quoted, len(content), content))
+    reset = [] if parent else [b"reset refs/heads/made\n"]
+    repo.git("fast-import", "--quiet", "--force", question=b"".join([*reset, *lines, b"\n"]))
+    return repo.git("rev-parse", "refs/heads/made")
+
+
+def hostile_commit(repo: Repo, *members: tuple[str, str, str]) -> str:
+    """A commit whose one tree holds members (mode, name, object) that git itself would never write."""
+    raw = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(sha) for mode, name, sha in members)
+    tree = repo.git("hash-object", "-t", "tree", "--literally", "-w", "--stdin", question=raw)
+    return repo.git("commit-tree", "-m", "hostile", tree)
+
+
+def on_disk(root: Path) -> dict[bytes, tuple[str, bytes]]:
+    """What a directory holds, in the form of `Tree`; empty directories as (40000, b"")."""
+    found: dict[bytes, tuple[str, bytes]] = {}
+    for place in root.rglob("*"):
+        path = os.fsencode(place.relative_to(root))
+        if place.is_symlink():
+            found[path] = ("120000", os.fsencode(place.readlink()))
+        elif not place.is_dir():
+            found[path] = (f"{place.stat().st_mode:o}", place.read_bytes())
+        elif not any(place.iterdir()):
+            found[path] = ("40000", b"")
+    return found

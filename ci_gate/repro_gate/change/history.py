@@ -60,6 +60,21 @@ def bring(repository: Repository, sha: str) -> str:
     return sha
 
 
+def complete(repository: Repository, commit: str) -> None:
+    """Bring the files of a commit into a partial clone in one go; git alone would fetch each one for itself."""
+    remote = remote_of(repository)
+    if not remote or repository.line("config", "--type=bool", "--get", f"remote.{remote}.promisor") != "true":
+        return
+    listed = repository.read("rev-list", "--objects", "--no-walk", "--missing=print", commit, timeout=_FETCH_SECONDS)
+    missing = [line[1:] for line in listed.split(b"\n") if line.startswith(b"?")]
+    if missing:
+        # Whatever fails here is fetched, or complained of, when it is read.
+        options = ("--filter=blob:none", "--stdin", remote)
+        settings = ("-c", "fetch.negotiationAlgorithm=noop", "fetch")
+        question = b"".join(b"%s\n" % sha for sha in missing)
+        repository.ask(*settings, *_QUIETLY, *options, question=question, timeout=_FETCH_SECONDS)
+
+
 def merge_base(repository: Repository, one: str, other: str) -> str:
     """The newest common ancestor, deepening a shallow clone as far as it takes. Raises HistoryMissing."""
     if one == other or other in repository.parents(one):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from repro_gate.change.history import complete
 from repro_gate.change.repository import Repository
 from repro_gate.errors import GitFailed, TreeRefused, TreeTooLarge, disk_full
 
@@ -67,12 +68,15 @@ class Materialised:
 
 def entries(repository: Repository, commit: str) -> tuple[Entry, ...]:
     """All paths of a commit's tree, in git's order. Raises GitFailed."""
+    complete(repository, commit)
     listed = repository.read("ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", commit)
     found = []
     for record in listed.split(b"\0"):
         if record:
             facts, _, path = record.partition(b"\t")
             mode, _, sha, size = facts.decode("ascii").split()
+            if size == "BAD":
+                raise GitFailed(f"The file {os.fsdecode(path)!r} of commit {commit[:12]} is not in this clone.")
             found.append(
                 Entry(path=os.fsdecode(path), kind=Kind.of(mode), sha=sha, size=0 if size == "-" else int(size))
             )
