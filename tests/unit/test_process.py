@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from repro_gate.errors import MissingTool
-from repro_gate.process import run, start
+from repro_gate.process import ask, run, start
 from repro_gate.process.children import descendants, resident
 from repro_gate.process.launch import quoted
 from tests.conftest import MARK, eventually_none, marked_processes
@@ -39,6 +39,21 @@ def test_the_status_is_that_of_the_program(tmp_path: Path, program: str, status:
 def test_output_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
     done = run(python("import os; os.write(1, b'a\\xff\\x00b')"), cwd=tmp_path)
     assert done.stdout == "a\ufffd\x00b"
+
+
+def test_a_question_of_any_size_is_answered_byte_for_byte(tmp_path: Path) -> None:
+    question = bytes(range(256)) * 2**13
+    program = (
+        "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer); print('\u00e9', file=sys.stderr)"
+    )
+    answer = ask(python(program), env={"PYTHONUTF8": "1"}, cwd=tmp_path, question=question)
+    assert (answer.status, answer.output, answer.error) == (0, question, "\u00e9\n")
+    assert ask(python("raise SystemExit(3)"), env={}, cwd=tmp_path).status == 3
+
+
+def test_a_question_that_is_not_answered_in_time_is_ended(tmp_path: Path) -> None:
+    answer = ask(python("print('a', flush=True)\nwhile True: pass"), env={}, cwd=tmp_path, timeout=0.5)
+    assert (answer.timed_out, answer.status) == (True, -9)
 
 
 def test_there_is_no_standard_input(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ _MOST_COMMITS = 200
 _KNOWN_BOTS = frozenset({"dependabot", "dependabot-preview", "github-actions", "pre-commit-ci", "renovate"})
 _TYPED = re.compile(r"(?P<type>[a-z]+)\s*(?:\((?P<scope>[^)]*)\))?\s*!?:\s*(?P<rest>.*)", re.IGNORECASE)
 _FIX_WORDS = re.compile(r"(?:bug|hot)?fix(?:es|ed|ing)?(?![\w-])", re.IGNORECASE)
-_FIX_TYPES = frozenset({"fix", "bugfix", "hotfix"})
+_FIX_TYPES = frozenset({"fix", "fixed", "fixes", "bugfix", "hotfix"})
 _OTHER_TYPES = frozenset(
     {"build", "chore", "ci", "deps", "doc", "docs", "feat", "feature", "lint", "refactor", "style", "test", "tests"}
 )
