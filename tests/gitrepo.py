@@ -136,7 +136,7 @@ def on_disk(root: Path) -> dict[bytes, tuple[str, bytes]]:
     for place in root.rglob("*"):
         path = os.fsencode(place.relative_to(root))
         if place.is_symlink():
-            found[path] = ("120000", os.fsencode(place.readlink()))
+            found[path] = ("120000", os.readlink(os.fsencode(place)))  # noqa: PTH115 - the text itself
         elif not place.is_dir():
             found[path] = (f"{place.stat().st_mode:o}", place.read_bytes())
         elif not any(place.iterdir()):

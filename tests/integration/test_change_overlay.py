@@ -219,6 +219,7 @@ def test_submodules_of_tests_are_left_and_said(repo: Repo, tmp_path: Path) -> No
         ({b"tests/data": ("100644", b"file")}, {b"tests/data/x": ("100644", b"new")}),
         ({b"tests/data/x": ("100644", b"old")}, {b"tests/data": ("100644", b"new")}),
         ({b"tests/a": ("100644", b"old")}, {b"tests/a": ("120000", b"OUTSIDE")}),
+        ({b"tests/a/keep": ("100644", b"old")}, {b"tests/a": ("120000", b"OUTSIDE")}),
         ({b"conftest.py/x.txt": ("100644", b"old")}, {b"conftest.py": ("100644", b"new")}),
     ],
 )
@@ -235,7 +236,10 @@ def test_links_folders_and_files_change_places_without_leading_away(
     first = commit_tree(repo, base)
     second = commit_tree(repo, head, first)
     before = on_disk(outside)
-    assert laid(repo, first, planned(repo, first, second), tmp_path / "o") == head
+    overlay = planned(repo, first, second)
+    assert laid(repo, first, overlay, tmp_path / "o") == head
+    apply(repo.opened, overlay, tmp_path / "o")
+    assert on_disk(tmp_path / "o") == head
     assert on_disk(outside) == before
 
 

@@ -120,8 +120,10 @@ def test_a_branch_that_merged_main_is_not_compared_with_its_own_first_parent(
     remote.repo.switch("feature")
     updated = remote.repo.merge("main", "Merge main into feature")
     clone = remote.repo.fetched(tmp_path / "c", updated, depth)
-    pair = found(clone, pull_request(remote, head=updated, base=remote.moved))
-    assert shas(pair) == (remote.moved, updated)
+    # For a change that was merged, GitHub's merge commit is what landed.
+    for merge in (None, updated):
+        pair = found(clone, pull_request(remote, head=updated, base=remote.moved, merge=merge))
+        assert shas(pair) == (remote.moved, updated)
 
 
 def test_a_stale_base_of_the_event_gives_way_to_the_branch(remote: Remote, tmp_path: Path) -> None:
@@ -225,6 +227,13 @@ def test_a_full_clone_that_lacks_a_commit_stays_full(remote: Remote, tmp_path: P
     assert clone.git("rev-list", "--count", "main") == "3"
 
 
+def test_a_full_clone_stays_full_also_where_no_history_is_needed(remote: Remote, tmp_path: Path) -> None:
+    clone = remote.repo.clone(tmp_path / "c", "--single-branch", "--branch=main")
+    found(clone, {"merge_group": {"head_sha": remote.merge, "base_sha": remote.moved}})
+    assert not (clone.path / ".git/shallow").exists()
+    assert clone.git("rev-list", "--count", remote.merge) == "6"
+
+
 @pytest.mark.parametrize("name", ["nowhere", "main~99", "--help", "", "deadbeef"])
 def test_an_unknown_name_is_named(remote: Remote, name: str) -> None:
     with pytest.raises(UsageError, match="There is no commit") as refused:
@@ -278,6 +287,24 @@ def test_a_long_history_is_deepened_step_by_step_and_not_fetched_whole(tmp_path:
     clone = repo.clone(tmp_path / "c", "--depth=1", "--no-single-branch", "--branch=feature")
     assert found(clone, base="origin/main").base_sha == left
     assert clone.is_shallow()
+
+
+def test_a_newer_common_commit_behind_the_cut_is_found(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "remote")
+    root = repo.commit()
+    left = repo.commit()
+    sides = []
+    for branch in ("one", "two"):
+        repo.switch(branch, left)
+        for _ in range(6):
+            repo.commit(message=branch)
+        repo.switch(f"{branch}-short", root)
+        repo.commit(message=f"{branch} short")
+        repo.switch(branch)
+        sides.append(repo.merge(f"{branch}-short"))
+    clone = repo.clone(tmp_path / "c", "--depth=3", "--no-single-branch")
+    assert clone.git("merge-base", *sides) == root
+    assert found(clone, base=sides[0], head=sides[1]).base_sha == left
 
 
 def test_the_same_commit_on_both_sides_is_nothing_changed(remote: Remote, tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ judging a change. Nothing here alters the user's work tree, index, refs or confi
 """
 
 from repro_gate.change.claims import Claims, claims, messages_between
+from repro_gate.change.configuration import Parts, parts_changed
 from repro_gate.change.diff import Change, ChangeKind, Lines, changed_lines, changes
 from repro_gate.change.event import Description, describe
 from repro_gate.change.git import Head, head, newest_files
-from repro_gate.change.layout import Layout, is_configuration, is_dependency_file, layout_of
+from repro_gate.change.layout import Layout, is_configuration, is_dependency_file, is_mixed_file, layout_of
 from repro_gate.change.lines import executable_lines, statements
 from repro_gate.change.overlay import Overlay, apply, layout_between, plan
 from repro_gate.change.repository import Repository, open_repository
@@ -29,6 +30,7 @@ __all__ = [
     "Materialised",
     "Overlay",
     "Pair",
+    "Parts",
     "Repository",
     "apply",
     "changed_lines",
@@ -40,12 +42,14 @@ __all__ = [
     "head",
     "is_configuration",
     "is_dependency_file",
+    "is_mixed_file",
     "layout_between",
     "layout_of",
     "materialise",
     "messages_between",
     "newest_files",
     "open_repository",
+    "parts_changed",
     "plan",
     "resolve",
     "statements",

@@ -14,8 +14,8 @@ from repro_gate.errors import HistoryMissing, UsageError
 # 50 more commits, then 100 more, ... 6350 in all; the next step is the whole history at once.
 _DEEPENINGS = tuple(50 * 2**step for step in range(7))
 _FETCH_SECONDS = 900.0
-# No tag, no FETCH_HEAD, no submodule, no refs but what is asked for: only objects come in.
-_QUIETLY = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=", "--quiet")
+# No tag, no FETCH_HEAD, no submodule; as hashes are asked for and no refs, only objects come in.
+_QUIETLY = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--quiet")
 
 
 def is_shallow(repository: Repository) -> bool:
