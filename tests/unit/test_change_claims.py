@@ -31,6 +31,8 @@ def of(title: str = "", body: str = "", *labels: str, messages: tuple[str, ...] 
         "hotfix: totals",
         "Bugfix: totals",
         "parser: fix the crash",
+        "Fix crash on standalone comments in comprehensions",
+        "fix: KeyError for docstrings without a style",
     ],
 )
 def test_a_title_claims_a_fix(title: str) -> None:
@@ -46,7 +48,8 @@ def test_a_title_claims_a_fix(title: str) -> None:
         "feat: fix-ups in batches",
         "docs: fix the link",
         "Fix typo",
-        "fix(ci): cache",
+        "fix(ci): crash of the cache",
+        "Fix release notes",
         "fix: flaky test",
         "Fix mypy errors",
         "chore: fix things",

@@ -7,7 +7,8 @@ The rules, in this order and conservative, as a claim makes a gate stricter or l
 1. A label decides. `no-behaviour-change` or `refactor…` (in either spelling) makes a refactoring and takes
    back any claim of a fix; `bug`, `fix`, `regression` make a fix; `repro…`, `failing-test` make a reproduction.
 2. A title decides by its type (`fix:`, `revert:`, `refactor:`, `repro:`) or, without a type, by its first word
-   (`Fix …`, `Revert "…"`). A fix of documentation, style, types, tests or builds is no claim.
+   (`Fix …`, `Revert "…"`). A fix of documentation, style, types, tests or builds is no claim,
+   unless it names a crash, a regression or an exception.
 3. A closing keyword (`Fixes #12`) in the body makes a fix, unless the title or a label calls it a feature. Comments,
    code and quotations do not count, nor does a negation before it.
 4. Where there is no title (a push), each commit's subject and body count as title and body: one fix is enough,
@@ -33,9 +34,13 @@ _OTHER_TYPES = frozenset(
     {"build", "chore", "ci", "deps", "doc", "docs", "feat", "feature", "lint", "refactor", "style", "test", "tests"}
 )
 _NO_FIX = re.compile(
-    r"\b(?:typos?|spelling|grammar|docs?|docstrings?|documentation|readme|changelog|comments?|lint(?:er|ing)?|ruff|mypy|"
+    r"\b(?:typos?|spelling|grammar|docs?|docstrings?|documentation|readme|changelog|release notes|comments?|lint(?:er|ing)?|ruff|mypy|"
     r"flake8|format(?:ting)?|style|typing|type hints?|annotations?|ci|workflows?|build|tests?|flaky|dev|deps)\b",
     re.IGNORECASE,
+)
+# A formatter's crash on comments is no matter of documentation.
+_SURELY_FIX = re.compile(
+    r"\b(?:[Cc]rash\w*|[Rr]egressions?|[Tt]raceback|[Dd]eadlocks?|[Hh]angs?|\w+(?:Error|Exception))\b"
 )
 _REVERT = re.compile(r"revert\s+[\"“']|revert(?:\([^)]*\))?!?:|reverts? commit [0-9a-f]{7,}", re.IGNORECASE)
 _REFACTOR = re.compile(r"(?:refactor|style)(?:\([^)]*\))?:|refactor(?:s|ed|ing)?\b", re.IGNORECASE)
@@ -83,7 +88,8 @@ class _Text:
         typed_fix = typed is not None and typed["type"].lower() in _FIX_TYPES
         # `parser: fix the crash` names a place; `docs: fix the link` says by its type that it fixes no product.
         spoken_fix = (typed is None or typed["type"].lower() not in _OTHER_TYPES) and _FIX_WORDS.match(subject)
-        if (typed_fix or spoken_fix) and not (_NO_FIX.search(scope) or _NO_FIX.search(subject)):
+        elsewhere = _NO_FIX.search(scope) or (_NO_FIX.search(subject) and not _SURELY_FIX.search(subject))
+        if (typed_fix or spoken_fix) and not elsewhere:
             return f"the title {self.title!r}"
         return "" if _FEATURE.match(self.title) else self._closing()
 
