@@ -10,7 +10,6 @@ from typing import Any
 from repro_gate.experiment.activity import Activity
 from repro_gate.experiment.worker import Pipe, Worker
 from repro_gate.model import Ending, Experiment, ExperimentResult, Failure, Mode, Outcome, TestRun
-from repro_gate.process import resident
 from repro_gate_pytest import wire
 
 _MOST_LOST_SERVERS = 3
@@ -250,7 +249,7 @@ class Run:
         elif self.mode is Mode.FRESH and lane.activity.ended_cleanly:
             ended = 0, ""
         elif gone:
-            ended = lane.worker.status() or 0, lane.why
+            ended = lane.worker.status() or 0, lane.why or (process.why() if process is not None else "")
             self.worker_spoiled = True
         if ended is None:
             return
@@ -280,7 +279,7 @@ class Run:
         if not most or self.mode is Mode.FORK or process is None or now < self._weigh_at:
             return False
         self._weigh_at = now + _WEIGH_SECONDS
-        return resident(process.pid) > most
+        return process.resident() > most
 
     def _kill(self, lane: _Lane, why: str) -> None:
         lane.why = why

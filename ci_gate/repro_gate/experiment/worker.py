@@ -19,8 +19,7 @@ from repro_gate.errors import WireMismatch
 from repro_gate.experiment import tree, wiring
 from repro_gate.experiment.project import Project
 from repro_gate.model import Conditions
-from repro_gate.process import Process, start
-from repro_gate.sandbox import Place, Sandbox
+from repro_gate.sandbox import Place, Running, Sandbox
 from repro_gate_pytest import wire
 
 _GRACE = 2.0  # seconds for the guard of a test process to end what tests left running
@@ -108,7 +107,7 @@ class Worker:
         )
         self._snapshot: tree.Snapshot = {}
         self._in_tmp: frozenset[str] = frozenset()  # what was there before any test, mount points among it
-        self.process: Process | None = None
+        self.process: Running | None = None
         self.events: Pipe | None = None
         self._commands = -1
         self._serial = 0
@@ -147,17 +146,17 @@ class Worker:
         (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
         argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(str(wiring.plugin_root())), view.wire]
         argv += ["-p", wiring.PLUGIN, *pytest_args]
-        confined = self._sandbox.confine(
+        self.process = self._sandbox.start(
             self.place,
             self._project.interpreter,
             argv,
+            env=wire.start_environment(values, self._project.environment, view.home, view.tmp),
+            umask=wire.start_umask(values),
             subdirectory=self._project.subdirectory,
             readable=[str(wiring.plugin_root())],
             hostname=wire.start_hostname(values),
             network=conditions.network == "allowed",
         )
-        env = wire.start_environment(values, self._project.environment, view.home, view.tmp)
-        self.process = start(confined.argv, env=env, cwd=confined.cwd, umask=wire.start_umask(values))
 
     def listen(self) -> list[dict[str, Any]]:
         """Take in what the process said; returns the frames that concern runs (FORKED, EXITED)."""

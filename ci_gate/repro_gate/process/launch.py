@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from repro_gate.errors import DiskFull, MissingTool
+from repro_gate.process.children import resident
 
 _HEAD = 8_000
 _TAIL = 56_000
@@ -131,6 +132,14 @@ class Process:
             self._out.finish(1.0)
             self._err.finish(1.0)
         return self._out.text(), self._err.text()
+
+    def resident(self) -> int:
+        """Bytes of memory that it and everything below it hold by themselves."""
+        return resident(self.pid)
+
+    def why(self) -> str:
+        """Nothing but its status tells why it ended."""
+        return ""
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:

@@ -1,12 +1,12 @@
 """Where tests run: one protocol, one file per sandbox.
 
-Belongs here: how a command is confined, and whether a sandbox works on this machine. Does not
-belong here: what is run (experiment) and how a process is started (process).
+Belongs here: how a command is started in confinement, and whether a sandbox works on this
+machine. Does not belong here: what is run (experiment) and how a process is started (process).
 """
 
 from repro_gate.sandbox.bubblewrap import Bubblewrap
 from repro_gate.sandbox.choose import choose
 from repro_gate.sandbox.host import Host
-from repro_gate.sandbox.protocol import Confined, Interpreter, Place, Sandbox, probe
+from repro_gate.sandbox.protocol import Interpreter, Place, Running, Sandbox, View, probe
 
-__all__ = ["Bubblewrap", "Confined", "Host", "Interpreter", "Place", "Sandbox", "choose", "probe"]
+__all__ = ["Bubblewrap", "Host", "Interpreter", "Place", "Running", "Sandbox", "View", "choose", "probe"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from repro_gate.process import run
-from repro_gate.sandbox.protocol import Confined, Interpreter, Place
+from repro_gate.process import Process, run, start
+from repro_gate.sandbox.protocol import Interpreter, Place, View
 
 _INSIDE = "/run/repro-gate"
 _MOST_SIGNAL = 64
@@ -41,24 +41,39 @@ class Bubblewrap:
         """A signal is told as shells tell it."""
         return 128 - status if 128 < status <= 128 + _MOST_SIGNAL else status
 
-    def view(self, place: Place) -> Confined:
+    def view(self, place: Place) -> View:
         """The copy stands where the project really is, so that absolute paths hold."""
         named = place.tree != place.base / "tree"
         tree = f"{_INSIDE}/{place.tree.relative_to(place.base)}" if named else str(place.original)
         home = f"{_INSIDE}/{place.home.relative_to(place.base)}"
-        return Confined(tree=tree, home=home, tmp="/tmp", wire=f"{_INSIDE}/wire", argv=(), cwd="")
+        return View(tree=tree, home=home, tmp="/tmp", wire=f"{_INSIDE}/wire")
 
-    def confine(
+    def start(
         self,
         place: Place,
         interpreter: Interpreter,
         argv: Sequence[str],
         *,
+        env: Mapping[str, str],
+        umask: int,
         subdirectory: str,
         readable: Sequence[str],
         hostname: str | None,
         network: bool,
-    ) -> Confined:
+    ) -> Process:
+        """The command below bwrap."""
+        options = self._options(place, interpreter, subdirectory, readable, hostname, network)
+        return start([*options, "--", *argv], env=env, cwd=place.base, umask=umask)
+
+    def _options(
+        self,
+        place: Place,
+        interpreter: Interpreter,
+        subdirectory: str,
+        readable: Sequence[str],
+        hostname: str | None,
+        network: bool,
+    ) -> list[str]:
         """The bwrap command. Later binds lie over earlier ones, so the order matters."""
         view = self.view(place)
         options = [self._program or "bwrap", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
@@ -87,10 +102,7 @@ class Bubblewrap:
             if Path(path) != place.original:
                 options += ["--ro-bind", path, path]  # a virtual environment inside the project
         cwd = view.tree if subdirectory in ("", ".") else f"{view.tree}/{subdirectory}"
-        options += ["--chdir", cwd, "--", *argv]
-        return Confined(
-            tree=view.tree, home=view.home, tmp=view.tmp, wire=view.wire, argv=tuple(options), cwd=str(place.base)
-        )
+        return [*options, "--chdir", cwd]
 
 
 def _passwd(base: Path) -> Path:

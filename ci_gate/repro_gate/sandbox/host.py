@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from repro_gate.sandbox.protocol import Confined, Interpreter, Place
+from repro_gate.process import Process, start
+from repro_gate.sandbox.protocol import Interpreter, Place, View
 
 
 class Host:
@@ -28,29 +29,22 @@ class Host:
         """There is no program between."""
         return status
 
-    def view(self, place: Place) -> Confined:
+    def view(self, place: Place) -> View:
         """The same paths inside as outside."""
-        return Confined(
-            tree=str(place.tree), home=str(place.home), tmp=str(place.tmp), wire=str(place.wire), argv=(), cwd=""
-        )
+        return View(tree=str(place.tree), home=str(place.home), tmp=str(place.tmp), wire=str(place.wire))
 
-    def confine(
+    def start(
         self,
         place: Place,
         interpreter: Interpreter,
         argv: Sequence[str],
         *,
+        env: Mapping[str, str],
+        umask: int,
         subdirectory: str,
         readable: Sequence[str],
         hostname: str | None,
         network: bool,
-    ) -> Confined:
+    ) -> Process:
         """The command itself."""
-        return Confined(
-            tree=str(place.tree),
-            home=str(place.home),
-            tmp=str(place.tmp),
-            wire=str(place.wire),
-            argv=tuple(argv),
-            cwd=str(place.tree / subdirectory),
-        )
+        return start(argv, env=env, cwd=place.tree / subdirectory, umask=umask)

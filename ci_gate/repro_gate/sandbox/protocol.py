@@ -73,15 +73,39 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Confined:
-    """How a place looks from inside: paths, and the command that leads there."""
+class View:
+    """How a place looks from inside."""
 
     tree: str
     home: str
     tmp: str
     wire: str
-    argv: tuple[str, ...]
-    cwd: str
+
+
+class Running(Protocol):
+    """What was started in a sandbox. ``pid`` is 0 where it is no process of this machine."""
+
+    @property
+    def pid(self) -> int:
+        """Its id on this machine, or 0."""
+
+    def poll(self) -> int | None:
+        """The status of its end as the sandbox tells it (see ``Sandbox.exit_status``), or None."""
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait at most so long for that status."""
+
+    def end(self, grace: float = 0.0) -> None:
+        """Ask it and all below it to end, then make it; nothing of it is left after that."""
+
+    def output(self) -> tuple[str, str]:
+        """Standard output and error so far, each cut to head and tail."""
+
+    def resident(self) -> int:
+        """Bytes of memory that it and everything below it hold; 0 where that cannot be told."""
+
+    def why(self) -> str:
+        """Why the sandbox itself ended it (``memory``), or an empty string."""
 
 
 class Sandbox(Protocol):
@@ -99,18 +123,23 @@ class Sandbox(Protocol):
     def exit_status(self, status: int) -> int:
         """The exit status of what ran inside, negative for a signal, from that of the sandbox's program."""
 
-    def view(self, place: Place) -> Confined:
-        """The paths inside; ``argv`` is empty."""
+    def view(self, place: Place) -> View:
+        """The paths inside."""
 
-    def confine(
+    def start(
         self,
         place: Place,
         interpreter: Interpreter,
         argv: Sequence[str],
         *,
+        env: Mapping[str, str],
+        umask: int,
         subdirectory: str,
         readable: Sequence[str],
         hostname: str | None,
         network: bool,
-    ) -> Confined:
-        """The command that runs ``argv`` inside, in the tree's ``subdirectory``."""
+    ) -> Running:
+        """Start ``argv`` inside, in the tree's ``subdirectory``, with these variables and no others.
+
+        ``readable`` are further paths of this machine that it may read.
+        """
