@@ -5,5 +5,17 @@ Belongs here: operating-system processes and nothing about what they are for.
 
 from repro_gate.process.children import adopt_orphans, end_descendants, resident
 from repro_gate.process.launch import Answer, Completed, Process, ask, run, start
+from repro_gate.process.output import Kept
 
-__all__ = ["Answer", "Completed", "Process", "adopt_orphans", "ask", "end_descendants", "resident", "run", "start"]
+__all__ = [
+    "Answer",
+    "Completed",
+    "Kept",
+    "Process",
+    "adopt_orphans",
+    "ask",
+    "end_descendants",
+    "resident",
+    "run",
+    "start",
+]

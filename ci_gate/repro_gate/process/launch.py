@@ -15,9 +15,7 @@ from typing import IO
 
 from repro_gate.errors import DiskFull, MissingTool
 from repro_gate.process.children import resident
-
-_HEAD = 8_000
-_TAIL = 56_000
+from repro_gate.process.output import Kept
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,10 +44,7 @@ class _Drain:
 
     def __init__(self, pipe: IO[bytes], keep_all: bool) -> None:
         self._pipe = pipe
-        self._keep_all = keep_all
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._lost = 0
+        self._kept = Kept(keep_all=keep_all)
         self._thread = threading.Thread(target=self._read, name="drain", daemon=True)
         self._thread.start()
 
@@ -61,21 +56,11 @@ class _Drain:
                 return
             if not data:
                 return
-            self._keep(data)
-
-    def _keep(self, data: bytes) -> None:
-        if self._keep_all or len(self._head) < _HEAD:
-            self._head += data
-            return
-        self._tail += data
-        if len(self._tail) > 2 * _TAIL:
-            self._lost += len(self._tail) - _TAIL
-            del self._tail[:-_TAIL]
+            self._kept.add(data)
 
     def text(self) -> str:
         """What is kept, as text."""
-        middle = f"\n[... {self._lost} bytes left out ...]\n" if self._lost else ""
-        return self._head.decode("utf-8", "replace") + middle + self._tail.decode("utf-8", "replace")
+        return self._kept.text()
 
     def everything(self, seconds: float) -> bytes:
         """All bytes of a pipe that keeps all; the program has ended, so only the thread is waited for."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from repro_gate.process import Process, run, start
+from repro_gate.sandbox.paths import needed, view_of, with_tester, working_directory
 from repro_gate.sandbox.protocol import Interpreter, Place, View
 
-_INSIDE = "/run/repro-gate"
 _MOST_SIGNAL = 64
 _HIDDEN = ("/home", "/root", "/mnt", "/media", "/srv")
 
@@ -43,10 +43,7 @@ class Bubblewrap:
 
     def view(self, place: Place) -> View:
         """The copy stands where the project really is, so that absolute paths hold."""
-        named = place.tree != place.base / "tree"
-        tree = f"{_INSIDE}/{place.tree.relative_to(place.base)}" if named else str(place.original)
-        home = f"{_INSIDE}/{place.home.relative_to(place.base)}"
-        return View(tree=tree, home=home, tmp="/tmp", wire=f"{_INSIDE}/wire")
+        return view_of(place)
 
     def start(
         self,
@@ -92,17 +89,16 @@ class Bubblewrap:
             options += ["--tmpfs", path]
         options += ["--bind", str(place.tmp), "/tmp"]
         covered = [*hidden, "/tmp", "/run"]
-        for path in _needed([*interpreter.directories, *readable], covered, str(place.original)):
+        for path in needed([*interpreter.directories, *readable], covered, str(place.original)):
             options += ["--ro-bind", path, path]
         options += ["--bind", str(place.tree), str(place.original)]
         if view.tree != str(place.original):
             options += ["--bind", str(place.tree), view.tree]
         options += ["--bind", str(place.home), view.home, "--bind", str(place.wire), view.wire]
-        for path in _needed(interpreter.directories, [str(place.original)], ""):
+        for path in needed(interpreter.directories, [str(place.original)], ""):
             if Path(path) != place.original:
                 options += ["--ro-bind", path, path]  # a virtual environment inside the project
-        cwd = view.tree if subdirectory in ("", ".") else f"{view.tree}/{subdirectory}"
-        return [*options, "--chdir", cwd]
+        return [*options, "--chdir", working_directory(view, subdirectory)]
 
 
 def _passwd(base: Path) -> Path:
@@ -112,19 +108,5 @@ def _passwd(base: Path) -> Path:
         users = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
     except OSError:
         users = ""
-    if ":1000:" not in users:
-        users = users.rstrip("\n") + "\ntester:x:1000:1000:tester:/home/tester:/bin/sh\n"
-    path.write_text(users, encoding="utf-8")
+    path.write_text(with_tester(users, 1000, 1000), encoding="utf-8")
     return path
-
-
-def _needed(paths: Sequence[str], covered: Sequence[str], original: str) -> list[str]:
-    """The outermost of ``paths`` that lie below a covered directory (and are not the project)."""
-    below = sorted({path for path in paths if any(_inside(path, cover) for cover in covered) and Path(path).exists()})
-    if original:
-        below = [path for path in below if not _inside(path, original)]
-    return [path for path in below if not any(other != path and _inside(path, other) for other in below)]
-
-
-def _inside(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
