@@ -16,9 +16,10 @@ from typing import Any, Protocol
 
 import pytest
 
+from repro_gate.errors import SandboxUnavailable
 from repro_gate.experiment import Job, Lab, Project, find_tree, visible_environment
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode
-from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, probe
+from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, docker, probe
 
 MARK = "RG_TEST_MARK"
 LIMITS = Limits(test_seconds=30, total_seconds=120)
@@ -130,6 +131,39 @@ def bubblewrap_why_not() -> str:
     return Bubblewrap().why_not()
 
 
+@pytest.fixture(scope="session")
+def engine() -> docker.Engine:
+    """A container engine; without one, the test is skipped with what was tried."""
+    try:
+        return docker.connect(os.environ)
+    except SandboxUnavailable as why:
+        pytest.skip(f"{why} `make test` starts one where that takes no question.")
+
+
+@pytest.fixture(scope="session")
+def base_image(engine: docker.Engine, interpreter: Interpreter) -> docker.Image:
+    """The minimal image for the Python that runs the tiny projects."""
+    return docker.base_from_interpreter(engine, interpreter)
+
+
+class MakeDocker(Protocol):
+    """``docker_sandbox(**bounds)``: see the fixture."""
+
+    def __call__(self, image: docker.Image | None = None, **bounds: Any) -> docker.Docker: ...
+
+
+@pytest.fixture
+def docker_sandbox(engine: docker.Engine, base_image: docker.Image) -> Iterator[MakeDocker]:
+    """Make docker sandboxes of one run; at the end nothing of that run may be left."""
+    run = uuid.uuid4().hex[:12]
+
+    def make(image: docker.Image | None = None, **bounds: Any) -> docker.Docker:
+        return docker.Docker(engine, image or base_image, run=run, bounds=docker.Bounds(**bounds))
+
+    yield make
+    assert docker.sweep(engine, run) == 0, "containers were left"
+
+
 @pytest.fixture
 def labs(
     monkeypatch: pytest.MonkeyPatch, interpreter: Interpreter, tmp_path_factory: pytest.TempPathFactory
@@ -182,10 +216,13 @@ def host_lab(labs: Callable[..., TestLab]) -> MakeLab:
     return lambda directory, *arguments, jobs=1, **changes: labs(Host(), directory, *arguments, jobs=jobs, **changes)
 
 
-@pytest.fixture(params=["host", "bubblewrap"])
-def lab(request: pytest.FixtureRequest, labs: Callable[..., TestLab]) -> MakeLab:
+@pytest.fixture(params=["host", "bubblewrap", "docker"])
+def lab(request: pytest.FixtureRequest) -> MakeLab:
     """Make labs, once in each sandbox."""
     sandbox: Sandbox = Host()
+    if request.param == "docker":  # asked for first, so that its check for leftovers comes last
+        sandbox = request.getfixturevalue("docker_sandbox")()
+    labs = request.getfixturevalue("labs")
     if request.param == "bubblewrap":
         why = request.getfixturevalue("bubblewrap_why_not")
         if why:

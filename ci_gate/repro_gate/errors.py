@@ -86,6 +86,22 @@ class SandboxUnavailable(ReproGateError):
     default_next_step = "Install bubblewrap, or run with `--sandbox host` (not hermetic)."
 
 
+class SandboxLost(ReproGateError):
+    """The daemon, or a container that was running tests, is gone."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "sandbox-lost"
+    default_next_step = "Find out who stopped it (the daemon's log says), start it, and run the same command again."
+
+
+class ImageMissing(ReproGateError):
+    """The image that tests should run in is not there, cannot be pulled or cannot be built."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "image-missing"
+    default_next_step = "Correct `image`, or leave it out: then one is made from the interpreter of the tests."
+
+
 class CollectionFailed(ReproGateError):
     """pytest did not get as far as a list of tests."""
 

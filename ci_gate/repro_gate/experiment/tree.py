@@ -143,11 +143,20 @@ def restore(tree: Path, before: Snapshot, pristine: Path) -> bool:
             if not target.is_dir() or target.is_symlink():
                 _remove(target)
                 target.mkdir(parents=True, exist_ok=True)
+                hand_over(target, tree)
             target.chmod(stat.S_IMODE(before[key][2]))
         elif source.exists() or source.is_symlink():
             _remove(target)
             _copy_file(source, target, immutable=False)
+            hand_over(target, tree)
     return True
+
+
+def hand_over(path: Path, like: Path) -> None:
+    """Give what we made to the owner of ``like``: in some sandboxes tests run as another user."""
+    owner = like.stat()
+    if owner.st_uid != os.geteuid() and os.path.lexists(path):
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _remove(path: Path) -> None:

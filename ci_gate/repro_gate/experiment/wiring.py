@@ -16,13 +16,18 @@ PLUGIN = "repro_gate_pytest.plugin"
 
 def plugin_root() -> Path:
     """The directory that must be on sys.path for the plugin to be importable."""
-    return Path(wire.__file__).resolve().parent.parent
+    return plugin_package().parent
+
+
+def plugin_package() -> Path:
+    """The plugin's package, which is all that a test process needs of us."""
+    return Path(wire.__file__).resolve().parent
 
 
 def plugin_files() -> dict[str, bytes]:
     """The plugin's source files by their path below ``plugin_root()``."""
     root = plugin_root()
-    package = Path(wire.__file__).resolve().parent
+    package = plugin_package()
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(package.rglob("*.py"))}
 
 

@@ -29,7 +29,7 @@ class Pipe:
     """A named pipe that we read; never at its end, since we hold its other end, too."""
 
     def __init__(self, path: Path) -> None:
-        os.mkfifo(path, 0o600)
+        _make_pipe(path)
         self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._buffer = b""
@@ -58,6 +58,11 @@ class Pipe:
         """Close and remove it."""
         os.close(self.fd)
         self.path.unlink(missing_ok=True)
+
+
+def _make_pipe(path: Path) -> None:
+    os.mkfifo(path, 0o600)
+    tree.hand_over(path, path.parent)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -130,7 +135,7 @@ class Worker:
         for name in ("commands", "events"):
             (self.place.wire / name).unlink(missing_ok=True)
         self.events = Pipe(self.place.wire / "events")
-        os.mkfifo(self.place.wire / "commands", 0o600)
+        _make_pipe(self.place.wire / "commands")
         self._commands = os.open(self.place.wire / "commands", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         view = self._sandbox.view(self.place)
         begin = {
@@ -144,7 +149,8 @@ class Worker:
             "watch": [view.tree, view.home, view.tmp],
         }
         (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
-        argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(str(wiring.plugin_root())), view.wire]
+        plugin = view.shelf or str(wiring.plugin_root())
+        argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(plugin), view.wire]
         argv += ["-p", wiring.PLUGIN, *pytest_args]
         self.process = self._sandbox.start(
             self.place,
@@ -153,7 +159,7 @@ class Worker:
             env=wire.start_environment(values, self._project.environment, view.home, view.tmp),
             umask=wire.start_umask(values),
             subdirectory=self._project.subdirectory,
-            readable=[str(wiring.plugin_root())],
+            readable=[str(wiring.plugin_package())],
             hostname=wire.start_hostname(values),
             network=conditions.network == "allowed",
         )

@@ -10,12 +10,12 @@ from repro_gate.sandbox.protocol import Place, View
 INSIDE = "/run/repro-gate"
 
 
-def view_of(place: Place) -> View:
+def view_of(place: Place, *, shelf: str = "") -> View:
     """The copy stands where the project really is, so that absolute paths hold; the rest is below /run."""
     named = place.tree != place.base / "tree"
     tree = f"{INSIDE}/{place.tree.relative_to(place.base)}" if named else str(place.original)
     home = f"{INSIDE}/{place.home.relative_to(place.base)}"
-    return View(tree=tree, home=home, tmp="/tmp", wire=f"{INSIDE}/wire")
+    return View(tree=tree, home=home, tmp="/tmp", wire=f"{INSIDE}/wire", shelf=shelf)
 
 
 def working_directory(view: View, subdirectory: str) -> str:

@@ -11,8 +11,8 @@ from typing import Protocol
 from repro_gate.errors import MissingTool
 from repro_gate.process import run
 
-_PROBE = """
-import json, os, sys
+PROBE = """
+import json, os, sys, sysconfig
 links, path = [], sys.executable
 while path and path not in links:
     links.append(path)
@@ -21,28 +21,38 @@ print(json.dumps({
     "executable": sys.executable, "prefix": sys.prefix, "base": sys.base_prefix,
     "version": "%d.%d.%d" % sys.version_info[:3], "path": [p for p in sys.path if p], "links": links,
     "user_base": __import__("site").getuserbase(),
+    "library": sorted({os.path.dirname(os.__file__), sysconfig.get_config_var("DESTSHARED") or ""} - {""}),
 }))
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interpreter:
-    """The Python that runs the tests, and every directory it needs to do so."""
+    """The Python that runs the tests, and every directory of this machine that it needs to do so.
+
+    ``library`` is where its standard library is.
+    """
 
     executable: str
     version: str
     directories: tuple[str, ...]
     user_base: str
+    library: tuple[str, ...] = ()
 
 
 def probe(python: str, env: Mapping[str, str], cwd: Path) -> Interpreter:
     """Ask ``python`` about itself. Raises MissingTool where it is none, or older than 3.9."""
-    done = run([python, "-c", _PROBE], env=env, cwd=cwd, timeout=60)
+    done = run([python, "-c", PROBE], env=env, cwd=cwd, timeout=60)
+    return interpreter_of(python, done.stdout, done.stderr)
+
+
+def interpreter_of(python: str, answer: str, complaint: str) -> Interpreter:
+    """What ``python`` answered to ``PROBE``. Raises MissingTool where it is none, or older than 3.9."""
     try:
-        facts = json.loads(done.stdout)
+        facts = json.loads(answer)
     except ValueError:
         raise MissingTool(
-            f"{python!r} does not answer as a Python interpreter.", details=(done.stderr or done.stdout)[-2000:]
+            f"{python!r} does not answer as a Python interpreter.", details=(complaint or answer)[-2000:]
         ) from None
     if tuple(map(int, facts["version"].split("."))) < (3, 9):
         raise MissingTool(
@@ -57,6 +67,7 @@ def probe(python: str, env: Mapping[str, str], cwd: Path) -> Interpreter:
         version=facts["version"],
         directories=tuple(sorted(d for d in directories if Path(d).exists())),
         user_base=str(facts["user_base"]),
+        library=tuple(facts["library"]),
     )
 
 
@@ -74,12 +85,13 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class View:
-    """How a place looks from inside."""
+    """How a place looks from inside. ``shelf``: where readable paths lie by name, or empty: where they are."""
 
     tree: str
     home: str
     tmp: str
     wire: str
+    shelf: str = ""
 
 
 class Running(Protocol):
