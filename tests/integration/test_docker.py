@@ -377,6 +377,7 @@ def test_a_dockerfile_is_built_and_its_own_python_runs_the_tests(
     image = docker.built(engine, context / "Dockerfile")
     sandbox = docker_sandbox(image=image)
     inside = sandbox.interpreter("python3")
+    assert inside is not None
     assert (inside.directories, image.own_python) == ((), True)
     one = labs(sandbox, root, interpreter=inside, env={"PYTHONPATH": "/not/of/the/image"})
     result = one.run(Mode.FRESH)

@@ -63,6 +63,7 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
         budget = 600
         seed = 7
         sandbox = "host"
+        image = "python:3.13-slim"
         jobs = 3
         test-timeout = 1.5
         collect-timeout = 60
@@ -214,7 +215,8 @@ WRONG = [
     ("budget", "inf", "seconds, more than 0 or none"),
     ("budget", '"10m"', "seconds, more than 0 or none"),
     ("seed", "-1", "whole number, at least 0 or none"),
-    ("sandbox", '"docker"', '"auto", "bubblewrap" or "host"'),
+    ("sandbox", '"podman"', '"auto", "docker", "bubblewrap" or "host"'),
+    ("image", '""', "name or digest of an image, or path of a Dockerfile or none"),
     ("jobs", "0", "whole number, at least 1 or none"),
     ("test-timeout", "-5", "seconds, more than 0"),
     ("collect-timeout", "nan", "seconds, more than 0"),

@@ -17,7 +17,8 @@ from repro_gate.cli.session import Terminal
 from repro_gate.config import load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
 from repro_gate.experiment import find_tree, plugin_files
-from repro_gate.pipeline.scan import Request, open_lab, system_effects
+from repro_gate.pipeline.bench import open_lab
+from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.report.words import first_line, visible
 
 
@@ -56,6 +57,7 @@ def run_replay(
         settings=settings,
         python=interpreter_for(order, settings, environ),
         cwd_on_path=manifest.cwd_on_path,
+        image_python=order.python or settings.python or "python3",
     )
     _warn(manifest, repo, terminal)
     count = times or manifest.determinism.verified.of or 5

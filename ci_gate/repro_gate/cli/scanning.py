@@ -16,7 +16,8 @@ from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ExitCode, ReproGateError
 from repro_gate.model import FlakeReport
 from repro_gate.pipeline.arguments import refuse_missing
-from repro_gate.pipeline.scan import Request, scan, system_effects
+from repro_gate.pipeline.request import Request, system_effects
+from repro_gate.pipeline.scan import scan
 from repro_gate.report import as_json, as_junit
 from repro_gate.report.outcome import exit_code
 from repro_gate.report.terminal import Hints, view
@@ -52,6 +53,7 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         arguments=(*settings.pytest_args, *order.arguments),
         settings=settings,
         python=interpreter_for(order, settings, environ),
+        image_python=order.python or settings.python or "python3",
         fork=order.fork,
         cwd_on_path=settings.invocation != "pytest" if order.cwd_on_path is None else order.cwd_on_path,
         investigate=order.investigate,

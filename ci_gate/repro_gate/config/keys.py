@@ -70,13 +70,21 @@ class Schema(BaseModel):
         Key(kind="whole", allowed="whole number, at least 0", about="Seed of the campaign; none: a new one each time."),
     ] = None
     sandbox: Annotated[
-        Literal["auto", "bubblewrap", "host"],
+        Literal["auto", "docker", "bubblewrap", "host"],
         Key(
             kind="text",
-            allowed='"auto", "bubblewrap" or "host"',
-            about="Where tests run; auto is bubblewrap where it works, else the host, which isolates nothing (and is said).",
+            allowed='"auto", "docker", "bubblewrap" or "host"',
+            about="Where tests run; auto is docker if `image` is set, else bubblewrap, else the host (no isolation, and said).",
         ),
     ] = "auto"
+    image: Annotated[
+        Text | None,
+        Key(
+            kind="text",
+            allowed="name or digest of an image, or path of a Dockerfile",
+            about="Image whose Python and packages run the tests in docker; none: a minimal one made from `python`.",
+        ),
+    ] = None
     jobs: Annotated[
         AtLeastOne | None,
         Key(kind="whole", allowed="whole number, at least 1", about="Runs at the same time; none: by the free cores."),

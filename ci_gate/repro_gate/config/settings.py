@@ -33,7 +33,8 @@ class Settings:
     runs: int
     budget: float | None
     seed: int | None
-    sandbox: Literal["auto", "bubblewrap", "host"]
+    sandbox: Literal["auto", "docker", "bubblewrap", "host"]
+    image: str | None
     jobs: int | None
     test_timeout: float
     collect_timeout: float

@@ -98,6 +98,7 @@ class Lab:
             worker.stop()
         self._workers.clear()
         self._runs.clear()
+        self.sandbox.close()
         if self._base.exists():
             tree.wipe(self._base)
             shutil.rmtree(self._base, ignore_errors=True)

@@ -5,50 +5,22 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from repro_gate.change import Head, head, newest_files
-from repro_gate.config import Settings
-from repro_gate.errors import DiskFull, MissingTool, ReproGateError
-from repro_gate.experiment import Lab, Project, find_tree, visible_environment
+from repro_gate.errors import DiskFull
+from repro_gate.experiment import Lab
 from repro_gate.flake import judge
-from repro_gate.flake.brief import Findings, Options, Progress, Silent
+from repro_gate.flake.brief import Findings, Options
 from repro_gate.flake.campaign import Campaign
 from repro_gate.flake.values import values
 from repro_gate.model import FlakeReport, Sandboxing, TestVerdict
+from repro_gate.pipeline.bench import distributions, installed_locales, jobs_of, memory_of, open_lab
 from repro_gate.pipeline.publish import Publisher
-from repro_gate.process import run
+from repro_gate.pipeline.request import Effects, Request
 from repro_gate.report.words import counted
-from repro_gate.sandbox import Interpreter, choose, probe
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effects:
-    """What a job needs from the world. ``monotonic`` in seconds, ``now`` with a time zone."""
-
-    environ: Mapping[str, str]
-    monotonic: Callable[[], float]
-    now: Callable[[], datetime.datetime]
-    random_bytes: Callable[[int], bytes]
-    cores: int
-    free_memory: Callable[[], int]
-    progress: Progress = dataclasses.field(default_factory=Silent)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """What to scan: pytest is run in ``directory`` with ``arguments``. ``fork``: None decides by itself."""
-
-    directory: Path
-    arguments: tuple[str, ...]
-    settings: Settings
-    python: str
-    fork: bool = True
-    cwd_on_path: bool = True
-    investigate: bool = True
+from repro_gate.sandbox import Interpreter
 
 
 def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], None] | None = None) -> FlakeReport:
@@ -65,10 +37,10 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
         campaign = Campaign(
             lab,
             _options(request, effects, seed, lab),
-            values(started_at.date(), _installed_locales()),
+            values(started_at.date(), installed_locales(lab)),
             clock=effects.monotonic,
             today=started_at.date(),
-            jobs=_jobs(settings, effects),
+            jobs=jobs_of(settings, effects),
             progress=effects.progress,
         )
         try:
@@ -115,48 +87,8 @@ def _unused(findings: Findings) -> str:
     return f"{counted(findings.unused_runs, 'run')} could not be used (the notes say why)"
 
 
-def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interpreter]:
-    """The lab for a request, and notes on what it will be like."""
-    settings = request.settings
-    sandbox, note = choose(settings.sandbox)
-    interpreter = probe(request.python, effects.environ, request.directory)
-    environment, withheld = visible_environment(
-        effects.environ, user_base=interpreter.user_base, allow=settings.pass_env
-    )
-    tree, subdirectory = find_tree(request.directory)
-    project = Project(
-        original=tree,
-        subdirectory=subdirectory,
-        pytest_args=request.arguments,
-        interpreter=interpreter,
-        environment=environment,
-        cwd_on_path=request.cwd_on_path,
-        exclude=settings.exclude,
-        max_tree_bytes=settings.max_tree_mib * 2**20,
-        network=settings.network,
-    )
-    lab = Lab(
-        project,
-        sandbox,
-        jobs=_jobs(settings, effects),
-        clock=effects.monotonic,
-        collect_seconds=settings.collect_timeout,
-    )
-    notes = [*settings.notes]
-    if note:
-        notes.append(note)
-    if withheld:
-        notes.append(f"tests do not see these variables (allow them with pass-env): {', '.join(withheld)}")
-    return lab, notes, interpreter
-
-
-def _jobs(settings: Settings, effects: Effects) -> int:
-    return settings.jobs if settings.jobs is not None else max(1, effects.cores)
-
-
 def _options(request: Request, effects: Effects, seed: int, lab: Lab) -> Options:
     settings = request.settings
-    memory = settings.memory_limit * 2**20 if settings.memory_limit else effects.free_memory() * 3 // 4
     keep = request.directory / settings.keep_runs if settings.keep_runs else None
     newest = newest_files(lab.project.original, lab.project.subdirectory) if settings.budget else {}
     return Options(
@@ -164,7 +96,7 @@ def _options(request: Request, effects: Effects, seed: int, lab: Lab) -> Options
         budget=settings.budget,
         seed=seed,
         test_seconds=settings.test_timeout,
-        memory_bytes=memory,
+        memory_bytes=memory_of(settings, effects),
         replays=settings.replays,
         axes=frozenset(settings.varied),
         fork=request.fork,
@@ -182,13 +114,6 @@ def _passed_on_retry(directory: Path) -> frozenset[str]:
         return frozenset(str(flake["id"]) for flake in flakes)
     except (OSError, ValueError, TypeError, KeyError):
         return frozenset()
-
-
-def _installed_locales() -> list[str]:
-    try:
-        return run(["locale", "-a"], timeout=20).stdout.split()
-    except MissingTool:
-        return []
 
 
 def _publish(
@@ -218,7 +143,7 @@ def _publish(
         redact=request.settings.redact,
         key=effects.random_bytes(32),
         now=lambda: effects.now().astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        distributions=_distributions(request.python),
+        distributions=distributions(lab),
         interpreter={"implementation": "CPython", "version": interpreter.version},
         cwd_on_path=lab.project.cwd_on_path,
     )
@@ -241,43 +166,3 @@ def _publish(
 
 def _first_failing_run(findings: Findings, test: str) -> int:
     return next((number for number, outcome in findings.tally.rows[test].outcomes() if outcome.bad), 0)
-
-
-def _distributions(python: str) -> tuple[str, ...]:
-    """``name==version`` of what is installed for the tested interpreter."""
-    program = (
-        "import importlib.metadata as m; "
-        "print('\\n'.join(sorted({'%s==%s' % (d.metadata['Name'], d.version) for d in m.distributions()})))"
-    )
-    try:
-        return tuple(run([python, "-c", program], timeout=60).stdout.split())
-    except ReproGateError:
-        return ()
-
-
-def system_effects(progress: Progress | None = None) -> Effects:
-    """The real world; only an entry point asks for it."""
-    import time
-
-    return Effects(
-        environ=dict(os.environ),
-        monotonic=time.monotonic,
-        now=lambda: datetime.datetime.now().astimezone(),
-        random_bytes=os.urandom,
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        free_memory=_free_memory,
-        progress=progress or Silent(),
-    )
-
-
-def _free_memory() -> int:
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return 0
-
-
-__all__ = ["Effects", "Request", "open_lab", "scan", "system_effects"]

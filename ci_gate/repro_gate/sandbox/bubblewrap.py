@@ -9,13 +9,13 @@ from pathlib import Path
 
 from repro_gate.process import Process, run, start
 from repro_gate.sandbox.paths import needed, view_of, with_tester, working_directory
-from repro_gate.sandbox.protocol import Interpreter, Place, View
+from repro_gate.sandbox.protocol import Interpreter, Local, Place, View
 
 _MOST_SIGNAL = 64
 _HIDDEN = ("/home", "/root", "/mnt", "/media", "/srv")
 
 
-class Bubblewrap:
+class Bubblewrap(Local):
     """Own user, pid, network, ipc and host-name namespaces; a read-only root; private /tmp and /run."""
 
     name = "bubblewrap"

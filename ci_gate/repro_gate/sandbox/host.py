@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from repro_gate.process import Process, start
-from repro_gate.sandbox.protocol import Interpreter, Place, View
+from repro_gate.sandbox.protocol import Interpreter, Local, Place, View
 
 
-class Host:
+class Host(Local):
     """Runs commands as they are, in a fresh copy of the tree."""
 
     name = "host"

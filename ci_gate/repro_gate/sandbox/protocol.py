@@ -71,6 +71,24 @@ def interpreter_of(python: str, answer: str, complaint: str) -> Interpreter:
     )
 
 
+class Local:
+    """What sandboxes have in common that run this machine's programs."""
+
+    def interpreter(self, python: str) -> None:
+        """This machine's run inside."""
+
+    def answer(self, argv: Sequence[str]) -> str:
+        """The program is the same outside."""
+        try:
+            done = run(argv, timeout=60)
+        except MissingTool:
+            return ""
+        return "" if done.status else done.stdout
+
+    def close(self) -> None:
+        """Nothing outlives its process."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """The directories of one process on this machine; ``original`` is where the project really is."""
@@ -134,6 +152,15 @@ class Sandbox(Protocol):
 
     def exit_status(self, status: int) -> int:
         """The exit status of what ran inside, negative for a signal, from that of the sandbox's program."""
+
+    def interpreter(self, python: str) -> Interpreter | None:
+        """The Python that it brings, or None where this machine's run inside. Raises MissingTool."""
+
+    def answer(self, argv: Sequence[str]) -> str:
+        """What a short program prints where tests will run; empty where it is not there or fails."""
+
+    def close(self) -> None:
+        """Remove whatever is left of what it started. It may be used again."""
 
     def view(self, place: Place) -> View:
         """The paths inside."""

@@ -19,9 +19,10 @@ _LOCAL = "unix://"
 _DOCKER_SOCKETS = ("/var/run/docker.sock",)
 _PODMAN_SOCKETS = ("/run/podman/podman.sock",)
 _KINDS = ("docker", "podman")
-_NEXT = (
-    "Start Docker and let this user reach its socket, or use `--sandbox bubblewrap`; `repro-gate doctor` checks both."
-)
+_START = {
+    "docker": "Start Docker and let this user reach its socket, or name another with DOCKER_HOST.",
+    "podman": "Start podman's socket: `systemctl --user start podman.socket`.",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,16 +57,17 @@ def connect(environ: Mapping[str, str], kinds: tuple[str, ...] = _KINDS) -> Engi
         ) from None
     refusals = []
     for kind, url in _addresses(environ, kinds):
-        path = Path(url.removeprefix(_LOCAL))
-        if url.startswith(_LOCAL) and not path.exists():
-            refusals.append(f"{path}: not there")
+        if url.startswith(_LOCAL) and not Path(url.removeprefix(_LOCAL)).exists():
+            refusals.append(f"{url}: not there")
             continue
         settings = {**kwargs_from_env(environment=dict(environ)), "base_url": url}
         try:
             return _greet(kind, url, settings)
         except (docker.errors.DockerException, OSError) as refused:
-            refusals.append(f"{path}: {_words(refused)}")
-    raise SandboxUnavailable(f"No {' or '.join(kinds)} daemon answers ({'; '.join(refusals)}).", next_step=_NEXT)
+            refusals.append(f"{url}: {_words(refused)}")
+    raise SandboxUnavailable(
+        f"No {' or '.join(kinds)} daemon answers ({'; '.join(refusals)}).", next_step=_START[kinds[0]]
+    )
 
 
 def _addresses(environ: Mapping[str, str], kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -15,9 +16,9 @@ from repro_gate.sandbox.docker import files
 from repro_gate.sandbox.docker.container import Container, run_to_end
 from repro_gate.sandbox.docker.engine import Engine, speaking
 from repro_gate.sandbox.docker.images import Image, seccomp
-from repro_gate.sandbox.docker.sweep import labels
+from repro_gate.sandbox.docker.sweep import labels, sweep
 from repro_gate.sandbox.paths import INSIDE, view_of, working_directory
-from repro_gate.sandbox.protocol import PROBE, Interpreter, Place, View, interpreter_of
+from repro_gate.sandbox.protocol import PROBE, Interpreter, Local, Place, View, interpreter_of
 
 _MOST_SIGNAL = 64
 _UMASK = 0o022  # what a container starts with
@@ -116,11 +117,25 @@ class Docker:
         container = self._create(argv, env=environment, mounts=(), cwd="/tmp", hostname="repro-gate", network=False)
         return run_to_end(container, seconds)
 
-    def interpreter(self, python: str) -> Interpreter:
-        """The image's Python. Raises MissingTool where it has none that will do."""
+    def interpreter(self, python: str) -> Interpreter | None:
+        """The image's Python, if tests run with it. Raises MissingTool where it has none that will do."""
+        if not self.image.own_python:
+            return None
         _, out, err = self.ask([python, "-c", PROBE])
         found = interpreter_of(f"{python} in {self.image.reference}", out, err)
         return dataclasses.replace(found, directories=())  # none of this machine's
+
+    def answer(self, argv: Sequence[str]) -> str:
+        """Asked in the image, but for an interpreter of this machine."""
+        if not self.image.own_python and Path(argv[0]).is_absolute():
+            return Local().answer(argv)
+        status, out, _ = self.ask(argv)
+        return "" if status else out
+
+    def close(self) -> None:
+        """Remove every container of this run, also those that nobody holds any more."""
+        with contextlib.suppress(SandboxLost):
+            sweep(self.engine, self.run)
 
     # -- one container ---------------------------------------------------------------------
 

@@ -1,0 +1,97 @@
+"""Where a job's experiments run: its sandbox, its interpreter, its lab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repro_gate.config import Settings
+from repro_gate.experiment import Lab, Project, find_tree, visible_environment
+from repro_gate.pipeline.request import Effects, Request
+from repro_gate.sandbox import Interpreter, choose, docker, probe
+
+_SLACK = 1.25  # the kernel's limit comes after ours, which knows which test to blame
+
+
+def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interpreter]:
+    """The lab for a request, and notes on what it will be like."""
+    settings = request.settings
+    here = probe(request.python, effects.environ, request.directory)
+    # Who names an image means it. Without one, the suite's own environment is at home on this machine: a
+    # minimal image has the interpreter and its packages, but not the programs that the tests may call.
+    wanted = "docker" if settings.image and settings.sandbox == "auto" else settings.sandbox
+    sandbox, note = choose(wanted, lambda: _containers(request, effects, here), order=("bubblewrap",))
+    interpreter = sandbox.interpreter(request.image_python) or here
+    environment, withheld = visible_environment(
+        effects.environ, user_base=interpreter.user_base, allow=settings.pass_env
+    )
+    tree, subdirectory = find_tree(request.directory)
+    project = Project(
+        original=tree,
+        subdirectory=subdirectory,
+        pytest_args=request.arguments,
+        interpreter=interpreter,
+        environment=environment,
+        cwd_on_path=request.cwd_on_path,
+        exclude=settings.exclude,
+        max_tree_bytes=settings.max_tree_mib * 2**20,
+        network=settings.network,
+    )
+    lab = Lab(
+        project,
+        sandbox,
+        jobs=jobs_of(settings, effects),
+        clock=effects.monotonic,
+        collect_seconds=settings.collect_timeout,
+    )
+    notes = [*settings.notes]
+    if note:
+        notes.append(note)
+    if withheld:
+        notes.append(f"tests do not see these variables (allow them with pass-env): {', '.join(withheld)}")
+    return lab, notes, interpreter
+
+
+def jobs_of(settings: Settings, effects: Effects) -> int:
+    """How many processes may work at a time."""
+    return settings.jobs if settings.jobs is not None else max(1, effects.cores)
+
+
+def memory_of(settings: Settings, effects: Effects) -> int:
+    """The most bytes that test processes may hold."""
+    return settings.memory_limit * 2**20 if settings.memory_limit else effects.free_memory() * 3 // 4
+
+
+def _containers(request: Request, effects: Effects, here: Interpreter) -> docker.Docker:
+    """The docker sandbox of this job. Raises SandboxUnavailable, SandboxLost, ImageMissing."""
+    settings = request.settings
+    engine = effects.engine()
+    docker.sweep_abandoned(engine)
+    return docker.Docker(
+        engine,
+        image_for(engine, settings.image, request.directory, here),
+        run=effects.random_bytes(6).hex(),
+        bounds=docker.Bounds(memory_bytes=int(memory_of(settings, effects) * _SLACK), cpus=effects.cores),
+    )
+
+
+def image_for(engine: docker.Engine, wanted: str | None, directory: Path, here: Interpreter) -> docker.Image:
+    """What the key ``image`` means: a Dockerfile, an image by name, or one made from the interpreter."""
+    if wanted is None:
+        return docker.base_from_interpreter(engine, here)
+    if (directory / wanted).is_file():
+        return docker.built(engine, directory / wanted)
+    return docker.named(engine, wanted)
+
+
+def distributions(lab: Lab) -> tuple[str, ...]:
+    """``name==version`` of what is installed for the tested interpreter."""
+    program = (
+        "import importlib.metadata as m; "
+        "print('\\n'.join(sorted({'%s==%s' % (d.metadata['Name'], d.version) for d in m.distributions()})))"
+    )
+    return tuple(lab.sandbox.answer([lab.project.interpreter.executable, "-c", program]).split())
+
+
+def installed_locales(lab: Lab) -> list[str]:
+    """The locales that tests can be run under."""
+    return lab.sandbox.answer(["locale", "-a"]).split()

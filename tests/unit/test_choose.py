@@ -1,0 +1,66 @@
+"""Which sandbox a run gets, with sandboxes that work or not as the test says."""
+
+from __future__ import annotations
+
+import pytest
+
+from repro_gate.errors import ExitCode, ImageMissing, SandboxUnavailable
+from repro_gate.sandbox import Bubblewrap, Host, Sandbox, choose
+from repro_gate.sandbox.choose import GATE_ORDER
+
+
+class Containers(Host):
+    """Stands for the docker sandbox."""
+
+    name = "docker"
+
+
+def works() -> Sandbox:
+    return Containers()
+
+
+def no_daemon() -> Sandbox:
+    raise SandboxUnavailable("No daemon answers.")
+
+
+def no_image() -> Sandbox:
+    raise ImageMissing("The image 'x' is not there.")
+
+
+@pytest.fixture
+def bubblewrap(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setattr(Bubblewrap, "why_not", lambda self: request.param)
+
+
+@pytest.mark.parametrize("bubblewrap", [""], indirect=True)
+def test_auto_takes_the_first_that_works(bubblewrap: None) -> None:
+    sandbox, note = choose("auto", works)
+    assert (sandbox.name, note) == ("docker", "")
+    assert choose("auto", works, order=("bubblewrap", "docker"))[0].name == "bubblewrap"
+    sandbox, note = choose("auto", no_image)
+    assert sandbox.name == "bubblewrap"
+    assert note == "docker was not used: The image 'x' is not there"
+
+
+@pytest.mark.parametrize("bubblewrap", ["no namespaces here"], indirect=True)
+def test_only_who_may_settles_for_the_host_and_it_is_said(bubblewrap: None) -> None:
+    sandbox, note = choose("auto", no_daemon)
+    assert isinstance(sandbox, Host)
+    assert "No daemon answers" in note
+    assert "no namespaces here" in note
+    with pytest.raises(SandboxUnavailable, match="no namespaces here") as refused:
+        choose("auto", no_daemon, order=GATE_ORDER, settle_for_host=False)
+    assert refused.value.exit_code is ExitCode.INCONCLUSIVE
+    assert "doctor" in refused.value.next_step
+
+
+@pytest.mark.parametrize("bubblewrap", ["no namespaces here"], indirect=True)
+def test_what_is_asked_for_by_name_is_taken_or_refused(bubblewrap: None) -> None:
+    assert choose("docker", works)[0].name == "docker"
+    assert choose("host", no_daemon)[0].name == "host"
+    with pytest.raises(SandboxUnavailable, match="No daemon"):
+        choose("docker", no_daemon)
+    with pytest.raises(ImageMissing):
+        choose("docker", no_image)
+    with pytest.raises(SandboxUnavailable, match="no namespaces here"):
+        choose("bubblewrap", works)
