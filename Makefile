@@ -21,7 +21,7 @@ demo: setup ## show the product at work on an example
 	$(BIN)/python examples/demo.py
 
 test: lint bubblewrap ## all checks and all tests
-	$(BIN)/pytest $(PYTEST_ARGS)
+	tools/with-docker.sh $(BIN)/pytest $(PYTEST_ARGS)
 
 lint: setup ## style, types, direction of imports
 	$(BIN)/ruff check
@@ -37,7 +37,7 @@ test-versions: bubblewrap ## the tests on each supported Python that is installe
 	for version in $(VERSIONS); do \
 		if tools/find-python.sh $$version >/dev/null; then \
 			echo "== Python $$version"; \
-			$(MAKE) .venv-$$version/.installed && .venv-$$version/bin/pytest $(PYTEST_ARGS) || failed="$$failed $$version"; \
+			$(MAKE) .venv-$$version/.installed && tools/with-docker.sh .venv-$$version/bin/pytest $(PYTEST_ARGS) || failed="$$failed $$version"; \
 		else \
 			skipped="$$skipped $$version"; \
 		fi; \

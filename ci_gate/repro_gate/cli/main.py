@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from repro_gate import __version__
+from repro_gate.cli.examining import run_doctor
 from repro_gate.cli.replaying import run_replay, run_show, run_unpack, run_verify
 from repro_gate.cli.scanning import Order, run_scan
 from repro_gate.cli.session import Terminal, guarded, say, terminal
@@ -59,13 +60,21 @@ def _given(
     runs: str | None,
     budget: str | None,
     sandbox: str | None,
+    image: str | None,
     jobs: str | None,
     python: str | None,
     no_fork: bool,
     no_causes: bool,
 ) -> tuple[str, ...]:
     """The options that make this campaign what it is, to repeat it with."""
-    valued = {"--runs": runs, "--budget": budget, "--sandbox": sandbox, "--jobs": jobs, "--python": python}
+    valued = {
+        "--runs": runs,
+        "--budget": budget,
+        "--sandbox": sandbox,
+        "--image": image,
+        "--jobs": jobs,
+        "--python": python,
+    }
     flags = {"--no-fork": no_fork, "--no-causes": no_causes}
     return (
         *(f"{name}={value}" for name, value in valued.items() if value is not None),
@@ -95,7 +104,13 @@ def scan(
     seed: Annotated[
         str | None, typer.Option(help="Repeat the campaign with this seed.", metavar="S", show_default=False)
     ] = None,
-    sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
+    sandbox: Annotated[str | None, typer.Option(help="auto, docker, bubblewrap or host.", show_default=False)] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            help="Run in this image, with its Python (or a Dockerfile's).", metavar="NAME", show_default=False
+        ),
+    ] = None,
     jobs: Annotated[
         str | None,
         typer.Option(help="Processes at a time (default: one per core).", metavar="N", show_default=False),
@@ -131,10 +146,11 @@ def scan(
             "budget": budget,
             "seed": seed,
             "sandbox": sandbox,
+            "image": image,
             "jobs": jobs,
             "capsules": capsules,
         },
-        door=("repro-gate", "scan", *_given(runs, budget, sandbox, jobs, python, no_fork, no_causes)),
+        door=("repro-gate", "scan", *_given(runs, budget, sandbox, image, jobs, python, no_fork, no_causes)),
         python=python,
         fork=not no_fork,
         report_json=report_json,
@@ -158,7 +174,7 @@ def replay(
     times: Annotated[
         int | None, typer.Option(help="How often (default: as often as it was verified).", min=1, show_default=False)
     ] = None,
-    sandbox: Annotated[str | None, typer.Option(help="auto, bubblewrap or host.", show_default=False)] = None,
+    sandbox: Annotated[str | None, typer.Option(help="auto, docker, bubblewrap or host.", show_default=False)] = None,
     python: Annotated[
         str | None,
         typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
@@ -169,6 +185,20 @@ def replay(
     """Replay a capsule's failure in fresh processes."""
     consoles = _terminal(quiet, no_color)
     _leave(lambda: run_replay(capsule, repo, times, sandbox, python, consoles, dict(os.environ)), consoles)
+
+
+@app.command()
+def doctor(
+    python: Annotated[
+        str | None,
+        typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    no_color: NoColor = False,
+) -> None:
+    """Say which sandboxes work here and what the others lack."""
+    consoles = _terminal(False, no_color)
+    _leave(lambda: run_doctor(python, json, consoles, dict(os.environ)), consoles)
 
 
 @capsule_app.command()

@@ -65,7 +65,7 @@ class _Drain:
     def everything(self, seconds: float) -> bytes:
         """All bytes of a pipe that keeps all; the program has ended, so only the thread is waited for."""
         self.finish(seconds)
-        return bytes(self._head)
+        return self._kept.data()
 
     def finish(self, seconds: float) -> None:
         """Wait for the end of the pipe; a grandchild that holds it open is not waited for."""

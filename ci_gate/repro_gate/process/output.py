@@ -25,6 +25,10 @@ class Kept:
             self._lost += len(self._tail) - _TAIL
             del self._tail[:-_TAIL]
 
+    def data(self) -> bytes:
+        """What is kept, byte for byte."""
+        return bytes(self._head + self._tail)
+
     def text(self) -> str:
         """What is kept, as text."""
         middle = f"\n[... {self._lost} bytes left out ...]\n" if self._lost else ""
