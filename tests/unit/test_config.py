@@ -71,6 +71,10 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
         python = ".venv/bin/python"
         invocation = "pytest"
         pytest-args = ["-p", "no:cacheprovider"]
+        install = "pip install -e '.[test]'"
+        extras = ["test"]
+        groups = ["dev"]
+        env-cache = "cache"
         exclude = ["data/**"]
         max-tree-mib = 10
         pass-env = ["API_TOKEN"]
@@ -86,6 +90,7 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
     assert {settings.source(name) for name in KEYS} == {Source.FILE}
     assert (settings.budget, settings.max_tree_mib, settings.invocation) == (600.0, 10, "pytest")
     assert settings.pytest_args == ("-p", "no:cacheprovider")
+    assert settings.install == ("pip install -e '.[test]'",)
     assert settings.varied == ("order",)
     assert settings.python == ".venv/bin/python"
 
@@ -142,6 +147,7 @@ def test_a_source_is_asked_by_either_spelling_and_no_key_has_none(tmp_path: Path
         ("SANDBOX", "host", "host"),
         ("PYTEST_ARGS", "-k 'a and b' -x", ("-k", "a and b", "-x")),
         ("EXCLUDE", "data/{a,b}/** build", ("data/{a,b}/**", "build")),
+        ("INSTALL", "pip install a b\n pip install c", ("pip install a b", "pip install c")),
         ("AXES", "order,clock", ("order", "clock")),
         ("AXES", "order clock", ("order", "clock")),
         ("AXES", "all", AXES),
@@ -224,6 +230,10 @@ WRONG = [
     ("python", '""', "path or name of an interpreter or none"),
     ("invocation", '"py.test"', '"python -m pytest" or "pytest"'),
     ("pytest-args", '"-x"', "list of strings"),
+    ("install", "3", "command, or list of commands"),
+    ("extras", '"test"', "list of names of extras"),
+    ("groups", '[""]', "list of names of dependency groups"),
+    ("env-cache", "true", "directory or none"),
     ("exclude", "[1]", "list of globs"),
     ("max-tree-mib", "0", "MiB, at least 1"),
     ("pass-env", '["A=B"]', "list of names of environment variables"),
@@ -294,10 +304,19 @@ def test_a_bad_value_in_a_file_is_refused_even_where_an_option_hides_it(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("RUNS", "x"), ("BUDGET", "nan"), ("PYTEST_ARGS", "'open"), ("NETWORK", "yes")]
+    ("name", "text"),
+    [("RUNS", "x"), ("BUDGET", "nan"), ("PYTEST_ARGS", "'open"), ("NETWORK", "yes")],
 )
 def test_a_bad_variable_is_named(tmp_path: Path, name: str, text: str) -> None:
     assert refusal(tmp_path, environ={f"REPRO_GATE_{name}": text}).startswith(f"REPRO_GATE_{name} = ")
+
+
+@pytest.mark.parametrize("command", ["pip install 'open", " "])
+def test_an_install_command_must_be_one(tmp_path: Path, command: str) -> None:
+    message = refusal(project(tmp_path, f'install = ["pip install a", "{command}"]'))
+    assert (
+        message == f'pyproject.toml: [tool.repro-gate] install[1] = "{command}": must be command, or list of commands'
+    )
 
 
 @pytest.mark.parametrize(

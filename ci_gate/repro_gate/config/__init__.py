@@ -5,7 +5,7 @@ line. Does not belong here: acting on a value, or parsing command lines (cli).
 """
 
 from repro_gate.config.keys import reference
-from repro_gate.config.loading import find_root, load
+from repro_gate.config.loading import find_root, load, parse_toml
 from repro_gate.config.settings import Settings, Source
 
-__all__ = ["Settings", "Source", "find_root", "load", "reference"]
+__all__ = ["Settings", "Source", "find_root", "load", "parse_toml", "reference"]

@@ -7,6 +7,7 @@ Does not belong here: files, variables and precedence (loading).
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -14,14 +15,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from repro_gate.model import AXES
 
-Kind = Literal["whole", "number", "text", "names", "words"]
+Kind = Literal["whole", "number", "text", "names", "words", "commands"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Key:
     """What people read about a key. ``kind`` is how its text is read from a variable.
 
-    ``names`` are split at commas and spaces, ``words`` like a shell's line.
+    ``names`` are split at commas and spaces, ``words`` like a shell's line, ``commands`` at ends of lines.
     """
 
     kind: Kind
@@ -32,6 +33,16 @@ class Key:
 def _is_axis(value: object) -> object:
     if isinstance(value, str) and value not in AXES:
         raise ValueError("not an axis")
+    return value
+
+
+def _one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _is_command(value: object) -> object:
+    if isinstance(value, str) and not shlex.split(value):
+        raise ValueError("not a command")
     return value
 
 
@@ -46,6 +57,7 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[^\s,=\x00]+$")]
 Axis = Annotated[str, BeforeValidator(_is_axis)]
+Command = Annotated[Text, BeforeValidator(_is_command)]
 
 _AXIS_NAMES = f"list of axes: {', '.join(AXES)}"
 _NAMES = "list of names of environment variables"
@@ -125,6 +137,35 @@ class Schema(BaseModel):
         list[Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]],
         Key(kind="words", allowed="list of strings", about="Further arguments of pytest."),
     ] = []
+    install: Annotated[
+        list[Command],
+        BeforeValidator(_one_or_more),
+        Key(
+            kind="commands",
+            allowed="command, or list of commands",
+            about="Commands that make the environment, in place of what the project declares; no shell.",
+        ),
+    ] = []
+    extras: Annotated[
+        list[Name],
+        Key(
+            kind="names",
+            allowed="list of names of extras",
+            about="Extras that tests need; none: the first of test, tests, testing, dev.",
+        ),
+    ] = []
+    groups: Annotated[
+        list[Name],
+        Key(
+            kind="names",
+            allowed="list of names of dependency groups",
+            about="Dependency groups that tests need; none: the first of test, tests, testing, dev.",
+        ),
+    ] = []
+    env_cache: Annotated[
+        Text | None,
+        Key(kind="text", allowed="directory", about="Where environments are kept; none: in the user's cache."),
+    ] = None
     exclude: Annotated[
         list[Text],
         Key(kind="words", allowed="list of globs", about="What is not copied with the project's tree."),

@@ -28,7 +28,7 @@ TABLE = "repro-gate"
 OWN_FILE = "repro-gate.toml"
 PYPROJECT = "pyproject.toml"
 ROOT_MARKS = (PYPROJECT, OWN_FILE, "pytest.ini", "setup.cfg", "tox.ini", "setup.py", ".git")
-PATHS = ("python", "capsules", "keep-runs")
+PATHS = ("python", "env-cache", "capsules", "keep-runs")
 LONGEST_VALUE = 80
 _PREFIX = "REPRO_GATE_"
 _MISSPELT = 0.75  # of the letters behind the prefix: RUN, AXIS and TEST_TIMEOUTS are, VERSION is not
@@ -144,18 +144,25 @@ def _parse(path: Path, problems: list[str]) -> dict[str, object] | None:
     """The file's TOML; None where there is no file, or where it is broken (then a problem more)."""
     if not path.exists():
         return None
-    content = b""
     try:
-        content = path.read_bytes()
-        return tomllib.loads(content.decode())
+        return parse_toml(path.name, path.read_bytes())
     except OSError as error:
         problems.append(f"{path.name}: cannot be read: {error.strerror}")
+    except ConfigError as error:
+        problems.append(str(error))
+    return None
+
+
+def parse_toml(name: str, content: bytes) -> dict[str, object]:
+    """The tables of a file that holds ``content``. Raises ConfigError with its name and the line."""
+    try:
+        return tomllib.loads(content.decode())
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        problems.append(f"{path.name}:{line}: not valid TOML: not UTF-8")
+        problem = f"{name}:{line}: not valid TOML: not UTF-8"
     except (ValueError, RecursionError) as error:
-        problems.append(_broken(path.name, content, str(error)))
-    return None
+        problem = _broken(name, content, str(error))
+    raise ConfigError(problem, next_step=f"Correct {name}.")
 
 
 def _broken(name: str, content: bytes, message: str) -> str:
@@ -245,6 +252,8 @@ def _from_text(name: str, text: str) -> object:
                 return [part for part in re.split(r"[\s,]+", text) if part]
             case "words":
                 return shlex.split(text)
+            case "commands":
+                return [line.strip() for line in text.splitlines() if line.strip()]
             case "text":
                 return text
     except ValueError:

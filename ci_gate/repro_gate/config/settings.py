@@ -42,6 +42,10 @@ class Settings:
     python: str | None
     invocation: Literal["python -m pytest", "pytest"]
     pytest_args: tuple[str, ...]
+    install: tuple[str, ...]
+    extras: tuple[str, ...]
+    groups: tuple[str, ...]
+    env_cache: str | None
     exclude: tuple[str, ...]
     max_tree_mib: int
     pass_env: tuple[str, ...]
