@@ -174,9 +174,23 @@ def _called(function: ast.expr) -> str:
 
 
 def _value(node: ast.expr, names: Mapping[str, ast.expr]) -> object:
-    if isinstance(node, ast.Name) and node.id in names:
-        node = names[node.id]
+    """A literal, with the module's own names and ``+`` of lists in it; None for anything else."""
     try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return _literal(node, names)
+    except (ValueError, TypeError, RecursionError):
         return None
+
+
+def _literal(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:
+    match node:
+        case ast.Name(id=name) if name in names:
+            return _literal(names[name], {other: value for other, value in names.items() if other != name})
+        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+            return [_literal(element, names) for element in elements]
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            pairs = zip(keys, values, strict=True)
+            return {_literal(key, names): _literal(value, names) for key, value in pairs if key is not None}
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return _literal(left, names) + _literal(right, names)
+        case _:
+            return ast.literal_eval(node)
