@@ -6,11 +6,11 @@ itself comes from the tree. Does not belong here: running tests (experiment).
 
 from repro_gate.environment.declared import Declared, Kind, declare
 from repro_gate.environment.files import OnDisk, Tree
-from repro_gate.environment.layout import Layout, layout
-from repro_gate.environment.metadata import Side, side, write_side
-from repro_gate.environment.prepare import Environment, prepare
+from repro_gate.environment.layout import Layout, layout_of
+from repro_gate.environment.metadata import Side, side_of, write_side
+from repro_gate.environment.preparing import Environment, prepare
 from repro_gate.environment.store import sweep
-from repro_gate.environment.target import Target, key, target
+from repro_gate.environment.target import Target, key, target_of
 from repro_gate.environment.which_tree import judge, question
 from repro_gate.environment.workshop import Surroundings
 
@@ -27,11 +27,11 @@ __all__ = [
     "declare",
     "judge",
     "key",
-    "layout",
+    "layout_of",
     "prepare",
     "question",
-    "side",
+    "side_of",
     "sweep",
-    "target",
+    "target_of",
     "write_side",
 ]

@@ -1,7 +1,7 @@
 """What a tree declares for its tests, decided by one documented order.
 
 Belongs here: the order, and the digest of what counts. Does not belong here: how it is installed
-(plan) and where (prepare). Pure over a Tree.
+(plan) and where (preparing). Pure over a Tree.
 """
 
 from __future__ import annotations

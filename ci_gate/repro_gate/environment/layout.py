@@ -33,7 +33,7 @@ class Layout:
     packages: tuple[str, ...]
 
 
-def layout(tree: Tree, facts: Facts) -> Layout:
+def layout_of(tree: Tree, facts: Facts) -> Layout:
     """The layout that the build configuration names, else ``src`` where it holds Python, else the top."""
     paths = list(tree)
     named = dict.fromkeys(posixpath.normpath(root).removeprefix(".") for root in _configured(tree))

@@ -39,7 +39,7 @@ class Side:
     notes: tuple[str, ...]
 
 
-def side(tree: Tree, facts: Facts, layout: Layout, python: str) -> Side:
+def side_of(tree: Tree, facts: Facts, layout: Layout, python: str) -> Side:
     """The side of a tree; scripts are run by ``python``."""
     if not facts.name:
         return Side(version="", metadata={}, scripts={}, generated={}, notes=("the project has no name: no metadata",))

@@ -1,11 +1,12 @@
 """From declarations to the commands that make the environment. Pure.
 
 Belongs here: which steps, in which order, with which files. Does not belong here: running them
-(prepare). The project itself is never among what is installed: tests import it from their tree.
+(preparing). The project itself is never among what is installed: tests import it from their tree.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -111,9 +112,10 @@ def _pinned(pins: Sequence[Pin], pip: tuple[str, ...], lock: str, directory: str
 
 def _listed(declared: Declared, pip: tuple[str, ...], directory: str) -> tuple[dict[str, str], list[Step]]:
     """One resolution for all lines; lines with hashes first and alone, since pip demands them of all or none."""
-    options = [line for line in declared.lines if line.startswith("-")]
-    hashed = [line for line in declared.lines if "--hash" in line]
-    others = [line for line in declared.lines if line not in options and line not in hashed]
+    options = [_absolute(line, f"{directory}/{SOURCE}") for line in declared.lines if line.startswith("-")]
+    requirements = [line for line in declared.lines if not line.startswith("-")]
+    hashed = [line for line in requirements if "--hash" in line]
+    others = [line for line in requirements if "--hash" not in line]
     files, steps = {}, []
     folder = SOURCE if declared.needs_tree else ""
     what = " and ".join(declared.files) or "what the project declares"
@@ -122,6 +124,13 @@ def _listed(declared: Declared, pip: tuple[str, ...], directory: str) -> tuple[d
             files[name] = "".join(f"{line}\n" for line in [*options, *lines])
             steps.append(Step(name=f"install {what}", argv=(*pip, "-r", f"{directory}/{name}"), folder=folder))
     return files, steps
+
+
+def _absolute(option: str, top: str) -> str:
+    """pip takes a path in an option as seen from the file that holds it, which is ours now."""
+    name, _, value = option.partition(" ")
+    local = name in ("-c", "-f") and "://" not in value and not value.startswith("/")
+    return f"{name} {shlex.quote(f'{top}/{value}')}" if local else option
 
 
 def _computed(declared: Declared, pip: tuple[str, ...], directory: str) -> list[Step]:

@@ -24,14 +24,15 @@ NAMES = ("test", "tests", "testing", "dev")
 _INCLUDE = re.compile(r"^(?:-r|--requirement)[ =]?\s*(.+)$")
 _CONSTRAINT = re.compile(r"^(?:-c|--constraint)[ =]?\s*(.+)$")
 _EDITABLE = re.compile(r"^(?:-e|--editable)[ =]?\s*(.+)$")
+_FIND_LINKS = re.compile(r"^(?:-f|--find-links)[ =]?\s*([^:/][^:]*)$")
 _EXTRAS = re.compile(r"^(.*?)\[([^\]]*)\]$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flat:
-    """Requirement files as one list of lines for pip, run from the tree's top.
+    """Requirement files as one list of lines for pip, with paths seen from the tree's top.
 
-    ``paths`` are all files that were read, in the order of reading. ``extras`` are those of the
+    ``local`` says that there are any. ``paths`` are all files that were read, in the order of reading. ``extras`` are those of the
     project itself, where a line would have installed it (``-e .[test]``); that line is left out.
     """
 
@@ -109,6 +110,9 @@ class _Reader:
             self._constrain(constraint[1], folder, where)
         elif editable := _EDITABLE.match(line):
             self._add(editable[1].strip(), where)
+        elif links := _FIND_LINKS.match(line):
+            self.lines.append(f"-f {_inside(folder, links[1], where)}")
+            self.local = True
         elif line.startswith("-"):
             self.lines.append(line)
         else:

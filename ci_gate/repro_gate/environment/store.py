@@ -1,7 +1,7 @@
 """Environments in the cache: who may make one, which is finished, which are old.
 
 Belongs here: names, locks and the mark that an environment is complete. Does not belong here: what
-is in one (prepare).
+is in one (preparing).
 
 An environment cannot be moved (its scripts name its interpreter by path), so an attempt is made
 where it will stay, in a directory of its own, and ``ready.json``, renamed into place, names the
@@ -30,7 +30,7 @@ def attempt_of(place: Path) -> tuple[Path, dict[str, Any]] | None:
     """The finished attempt in ``place`` and what was written of it, or None; it counts as used now."""
     try:
         facts = json.loads((place / _READY).read_text(encoding="utf-8"))
-        attempt = place / str(facts["attempt"])
+        attempt = place / str(int(facts["attempt"]))
         os.utime(place / _READY)
     except (OSError, ValueError, KeyError, TypeError):
         return None

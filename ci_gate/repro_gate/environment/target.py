@@ -57,7 +57,7 @@ class Target:
         return self.markers["python_full_version"]
 
 
-def target(interpreter: Interpreter, env: Mapping[str, str], cwd: Path) -> Target:
+def target_of(interpreter: Interpreter, env: Mapping[str, str], cwd: Path) -> Target:
     """Ask an interpreter for its markers. Raises MissingTool where it does not answer."""
     done = run([interpreter.executable, "-I", "-c", _MARKERS], env=env, cwd=cwd, timeout=60)
     try:

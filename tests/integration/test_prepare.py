@@ -1,0 +1,433 @@
+"""Environments are really made, from wheels in a folder, and no index is asked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro_gate.environment import (
+    Environment,
+    OnDisk,
+    Surroundings,
+    Target,
+    declare,
+    judge,
+    key,
+    layout_of,
+    prepare,
+    question,
+    side_of,
+    target_of,
+    write_side,
+)
+from repro_gate.errors import ConfigError, DiskFull, PrepareFailed, WrongTree
+from repro_gate.process import Completed, run
+from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox
+from tests.conftest import MakeProject, write_files
+
+Files = Mapping[str, str]
+
+
+def make_wheel(folder: Path, name: str, version: str, *, needs: tuple[str, ...] = (), code: str = "") -> str:
+    """A wheel of one module; its hash."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    members = {
+        f"{name}.py": f"__version__ = {version!r}\n{code}",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {each}\n" for each in needs),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = ""
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, text in members.items():
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            record += f"{member},sha256={digest},{len(text.encode())}\n"
+            archive.writestr(member, text)
+        archive.writestr(f"{info}/RECORD", f"{record}{info}/RECORD,,\n")
+    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+@dataclass
+class Wheels:
+    """A folder of wheels and their hashes."""
+
+    folder: Path
+    hashes: dict[str, str] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
+    made = Wheels(tmp_path_factory.mktemp("wheels"))
+    for name, version, needs in (
+        ("pytest", "9.9", ()),
+        ("alpha", "1.0", ()),
+        ("alpha", "2.0", ()),
+        ("beta", "1.0", ("alpha",)),
+        ("gamma", "1.0", ()),
+    ):
+        made.hashes[f"{name}-{version}"] = make_wheel(made.folder, name, version, needs=needs)
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(interpreter: Interpreter) -> Target:
+    return target_of(interpreter, os.environ, Path.cwd())
+
+
+@dataclass
+class Maker:
+    """Makes environments in one cache, with nothing but a folder of wheels."""
+
+    wheels: Wheels
+    target: Target
+    cache: Path
+    sandbox: Sandbox = field(default_factory=Host)
+    steps: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, root: Path, **declared: Any) -> Environment:
+        tree = OnDisk(root)
+        return prepare(declare(tree, **declared), tree, self.target, self.around(root))
+
+    def around(self, root: Path) -> Surroundings:
+        settings: dict[str, Any] = {
+            "cache": self.cache,
+            "sandbox": self.sandbox,
+            "environment": {
+                "PATH": os.environ["PATH"],
+                "PIP_CONFIG_FILE": os.devnull,
+                "PIP_NO_INDEX": "1",
+                "PIP_FIND_LINKS": str(self.wheels.folder),
+            },
+            "copy": lambda to: shutil.copytree(root, to),
+            "clock": time.monotonic,
+            "seconds": 240.0,
+            "progress": lambda step, seconds: self.steps.append(step),
+            **self.options,
+        }
+        return Surroundings(**settings)
+
+
+@pytest.fixture
+def maker(wheels: Wheels, python: Target, tmp_path: Path) -> Maker:
+    return Maker(wheels, python, tmp_path / "cache")
+
+
+def inside(environment: Environment, code: str, **env: str) -> Completed:
+    return run([environment.python, "-c", code], env={"PATH": os.environ["PATH"], **env}, cwd="/", timeout=60)
+
+
+def installed(environment: Environment) -> dict[str, str]:
+    """The distributions of an environment, without those of every virtual environment."""
+    code = "import importlib.metadata as m\nfor d in m.distributions(): print(d.metadata['Name'], d.version)"
+    pairs = (line.split() for line in inside(environment, code).stdout.splitlines())
+    return {name: version for name, version in pairs if name not in ("pip", "setuptools", "wheel")}
+
+
+PROJECT = '[project]\nname = "demo"\nversion = "1"\nrequires-python = ">=3.9"\ndependencies = ["alpha<2"]\n'
+WITH_TESTS = PROJECT + '[project.optional-dependencies]\ntest = ["pytest", "demo[more]"]\nmore = ["gamma"]\n'
+
+
+def uv_lock(hashes: Mapping[str, str]) -> str:
+    return (
+        'version = 1\nrequires-python = ">=3.9"\n'
+        '[[package]]\nname = "demo"\nversion = "1"\nsource = { editable = "." }\n'
+        'dependencies = [{ name = "alpha" }, { name = "gone", marker = "sys_platform == \'win32\'" }]\n'
+        '[package.optional-dependencies]\ntest = [{ name = "gamma" }]\n'
+        '[[package]]\nname = "alpha"\nversion = "1.0"\nsource = { registry = "x" }\n'
+        f'wheels = [{{ url = "a.whl", hash = "{hashes["alpha-1.0"]}" }}]\n'
+        '[[package]]\nname = "gone"\nversion = "1.0"\nsource = { registry = "x" }\n'
+        '[[package]]\nname = "gamma"\nversion = "1.0"\nsource = { registry = "x" }\n'
+        f'wheels = [{{ url = "g.whl", hash = "{hashes["gamma-1.0"]}" }}]\n'
+    )
+
+
+def poetry_lock(hashes: Mapping[str, str]) -> str:
+    packages = (("alpha", '["main"]', ""), ("gamma", '["main"]', 'markers = "extra == \\"test\\""\n'))
+    return "".join(
+        f'[[package]]\nname = "{name}"\nversion = "1.0"\noptional = {str(bool(marker)).lower()}\npython-versions = "*"\n'
+        f'groups = {groups}\n{marker}files = [{{file = "x", hash = "{hashes[name + "-1.0"]}"}}]\n'
+        for name, groups, marker in packages
+    )
+
+
+def pdm_lock(hashes: Mapping[str, str]) -> str:
+    return '[metadata]\ngroups = ["default", "test"]\n' + "".join(
+        f'[[package]]\nname = "{name}"\nversion = "1.0"\ngroups = ["{group}"]\n'
+        f'files = [{{file = "x", hash = "{hashes[name + "-1.0"]}"}}]\n'
+        for name, group in (("alpha", "default"), ("gamma", "test"))
+    )
+
+
+def pylock(hashes: Mapping[str, str]) -> str:
+    return 'lock-version = "1.0"\ncreated-by = "x"\nextras = ["test"]\n' + "".join(
+        f'[[packages]]\nname = "{name}"\nversion = "1.0"\n{marker}'
+        f'wheels = [{{url = "https://host.example/{name}-1.0-py3-none-any.whl", '
+        f'hashes = {{sha256 = "{hashes[name + "-1.0"].partition(":")[2]}"}}}}]\n'
+        for name, marker in (("alpha", ""), ("gamma", "marker = \"'test' in extras\"\n"))
+    )
+
+
+LOCKS: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "uv.lock": uv_lock,
+    "poetry.lock": poetry_lock,
+    "pdm.lock": pdm_lock,
+    "pylock.toml": pylock,
+}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_is_what_is_installed_and_pytest_is_added_with_a_note(
+    project: MakeProject, maker: Maker, name: str
+) -> None:
+    made = maker(project({name: LOCKS[name](maker.wheels.hashes), "pyproject.toml": WITH_TESTS, "demo.py": ""}))
+    assert installed(made) == {"alpha": "1.0", "gamma": "1.0", "pytest": "9.9"}
+    assert (made.pytest, made.reused) == ("9.9", False)
+    assert "pytest 9.9 was added: the project does not declare it" in made.notes
+    assert f"install 2 packages of {name}" in maker.steps
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "wanted"),
+    [
+        (
+            {"requirements-test.txt": "-r requirements.txt\n-e .\npytest\n", "requirements.txt": "beta\n-c pins.txt\n"},
+            {},
+            "beta",
+        ),
+        ({"pyproject.toml": WITH_TESTS}, {}, "gamma"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["pytest", "gamma"]\n'}, {}, "gamma"),
+        (
+            {"pyproject.toml": PROJECT},
+            {"install": ["python -m pip install alpha==1.0 pytest", "pip install beta"]},
+            "beta",
+        ),
+    ],
+    ids=["requirements", "extras", "groups", "install"],
+)
+def test_what_else_a_project_may_declare_is_installed(
+    project: MakeProject, maker: Maker, files: Files, options: dict[str, Any], wanted: str
+) -> None:
+    made = maker(project({"pyproject.toml": PROJECT, "pins.txt": "alpha<2\n", "demo.py": "", **files}), **options)
+    assert installed(made) == {"alpha": "1.0", wanted: "1.0", "pytest": "9.9"}
+    assert not any("was added" in note for note in made.notes)
+
+
+def test_in_a_sandbox_it_is_the_same_and_the_second_time_it_is_there(
+    project: MakeProject, maker: Maker, bubblewrap_why_not: str
+) -> None:
+    if bubblewrap_why_not:
+        pytest.skip(bubblewrap_why_not)
+    maker.sandbox = Bubblewrap()
+    root = project({"pyproject.toml": WITH_TESTS, "src/demo/__init__.py": "", "tests/test_a.py": ""})
+    made = maker(root)
+    assert installed(made) == {"alpha": "1.0", "gamma": "1.0", "pytest": "9.9"}
+    assert sorted(path.name for path in made.directory.parent.iterdir()) == ["log.txt", "made", "passwd"]
+    maker.steps.clear()
+    (root / "src/demo/__init__.py").write_text("changed")
+    again = maker(root)
+    assert (again.reused, again.directory, maker.steps) == (True, made.directory, [])
+    (root / "pyproject.toml").write_text(WITH_TESTS.replace("alpha<2", "alpha"))
+    tree = OnDisk(root)
+    assert key(declare(tree), maker.target) != made.key
+
+
+def test_dependencies_that_only_a_build_knows_are_installed_and_the_project_is_not(
+    project: MakeProject, maker: Maker
+) -> None:
+    files = {
+        "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+        '[project]\nname = "demo"\nversion = "1"\ndynamic = ["dependencies"]\n',
+        "own.py": """\
+            import zipfile
+            NAME = "demo-1-py3-none-any.whl"
+            FILES = {
+                "demo.py": "raise SystemExit('the copy')",
+                "demo-1.dist-info/METADATA": "Metadata-Version: 2.1\\nName: demo\\nVersion: 1\\nRequires-Dist: gamma\\n",
+                "demo-1.dist-info/WHEEL": "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+                "demo-1.dist-info/RECORD": "demo.py,,\\ndemo-1.dist-info/METADATA,,\\ndemo-1.dist-info/RECORD,,\\n",
+            }
+            def build_wheel(directory, config_settings=None, metadata_directory=None):
+                with zipfile.ZipFile(directory + "/" + NAME, "w") as archive:
+                    for name, text in FILES.items():
+                        archive.writestr(name, text)
+                return NAME
+        """,
+        "demo.py": "",
+    }
+    made = maker(project(files))
+    assert installed(made) == {"gamma": "1.0", "pytest": "9.9"}
+    assert not (made.directory / "source").exists()
+
+
+# --- the product comes from the tree ---------------------------------------------------------
+
+
+def where_from(made: Environment, root: Path, files: OnDisk) -> str:
+    """What the environment's Python says of the product, with the variables that tests would have."""
+    facts = declare(files).facts
+    layout = layout_of(files, facts)
+    paths = os.pathsep.join(str(root / each) for each in layout.roots)
+    done = run(question(made.python, layout.packages), env={"PYTHONPATH": paths}, cwd="/", timeout=60)
+    judge(done.stdout, str(root), layout.packages)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def with_a_copy(wheels: Wheels, python: Target, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment that holds a copy of the product, as `pip install .` would leave one."""
+    base = tmp_path_factory.mktemp("copy")
+    root = write_files(base / "p", {"requirements.txt": "pytest\n"})
+    make_wheel(wheels.folder, "demo", "0.5", code="WHERE = 'the copy'\n")
+    return Maker(wheels, python, base / "cache")(root, install=["pip install demo pytest"])
+
+
+@pytest.mark.parametrize("folder", ["", "src/"])
+def test_the_tree_wins_over_a_copy_in_either_layout(
+    project: MakeProject, with_a_copy: Environment, folder: str
+) -> None:
+    root = project({f"{folder}demo/__init__.py": "WHERE = 'the tree'", "pyproject.toml": PROJECT}).resolve()
+    assert str(root / folder / "demo") in where_from(with_a_copy, root, OnDisk(root))
+
+
+def test_a_product_from_elsewhere_is_refused_with_both_paths(
+    project: MakeProject, with_a_copy: Environment, tmp_path: Path
+) -> None:
+    root = project({"demo/__init__.py": "", "pyproject.toml": PROJECT}).resolve()
+    done = run(question(with_a_copy.python, ["demo"]), env={"PYTHONPATH": str(tmp_path)}, cwd=str(root), timeout=60)
+    with pytest.raises(WrongTree) as caught:
+        judge(done.stdout, str(root), ["demo"])
+    assert "site-packages/demo.py" in str(caught.value)
+    assert str(root) in str(caught.value)
+
+
+def test_each_side_has_metadata_scripts_and_code_of_its_own(
+    project: MakeProject, with_a_copy: Environment, tmp_path: Path
+) -> None:
+    for version in ("1.0", "2.0"):
+        text = PROJECT.replace('version = "1"', f'version = "{version}"') + '[project.scripts]\ndemo = "demo:main"\n'
+        files = {"pyproject.toml": text, "src/demo/__init__.py": f"def main(): return 'code {version}'"}
+        root = project(files, name=f"side-{version}")
+        tree = OnDisk(root)
+        facts = declare(tree).facts
+        write_side(side_of(tree, facts, layout_of(tree, facts), with_a_copy.python), tmp_path / version)
+        env = {"PYTHONPATH": f"{tmp_path / version / 'lib'}:{root / 'src'}"}
+        seen = inside(with_a_copy, "import importlib.metadata as m; print(m.version('demo'))", **env)
+        assert seen.stdout.strip() == str(facts.version)
+        script = run([str(tmp_path / version / "bin/demo")], env=env, cwd="/", timeout=60)
+        assert script.stderr.strip() == f"code {version}"
+
+
+# --- failures --------------------------------------------------------------------------------
+
+
+def test_a_step_that_fails_is_named_with_its_last_words_and_leaves_nothing_usable(
+    project: MakeProject, maker: Maker
+) -> None:
+    root = project({"requirements-test.txt": "alpha==7\n"})
+    with pytest.raises(PrepareFailed, match=r"^`install requirements-test.txt` failed \(exit code 1\)\.$") as caught:
+        maker(root)
+    assert "No matching distribution found for alpha==7" in caught.value.details
+    assert "index" in caught.value.next_step
+    [log] = maker.cache.rglob("log.txt")
+    assert "alpha==7" in log.read_text()
+    assert not list(maker.cache.rglob("made"))
+    assert not list(maker.cache.rglob("ready.json"))
+
+
+def test_a_wheel_that_is_not_the_locked_one_is_refused(project: MakeProject, maker: Maker) -> None:
+    hashes = {**maker.wheels.hashes, "alpha-1.0": "sha256:" + "0" * 64}
+    with pytest.raises(PrepareFailed, match=r"install 2 packages of pdm\.lock") as caught:
+        maker(project({"pdm.lock": pdm_lock(hashes), "pyproject.toml": WITH_TESTS}))
+    assert "lock file" in caught.value.next_step
+
+
+def test_a_dependency_that_needs_a_compiler_says_so(project: MakeProject, maker: Maker) -> None:
+    backend = """\
+        import subprocess
+        def build_wheel(directory, config_settings=None, metadata_directory=None):
+            subprocess.run(["/nowhere/gcc", "-c", "x.c"], check=True)
+    """
+    build = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+    files = {
+        "requirements-test.txt": "./native\n",
+        "native/pyproject.toml": build + '[project]\nname = "native"\nversion = "1"\n',
+        "native/own.py": backend,
+    }
+    with pytest.raises(PrepareFailed) as caught:
+        maker(project(files))
+    assert "compiler" in caught.value.next_step
+
+
+def test_an_environment_that_takes_too_long_is_ended_with_all_its_processes(
+    project: MakeProject, maker: Maker, tmp_path: Path
+) -> None:
+    maker.options = {"seconds": 1.5}
+    mark = tmp_path / "late"
+    code = f"import time; time.sleep(4); open({str(mark)!r}, 'w')"
+    with pytest.raises(PrepareFailed, match=r"was not done when the 1\.5 s"):
+        maker(project({"requirements.txt": ""}), install=[f'{sys.executable} -c "{code}"'])
+    time.sleep(0.1)
+    assert not mark.exists()
+    assert not list(maker.cache.rglob("made"))
+
+
+def test_a_build_that_is_cut_off_leaves_nothing_usable_and_is_done_again(project: MakeProject, maker: Maker) -> None:
+    root = project({"requirements-test.txt": "pytest\nalpha\n"})
+
+    def stop(step: str, _: float) -> None:
+        if step.startswith("install"):
+            raise KeyboardInterrupt
+
+    maker.options = {"progress": stop}
+    with pytest.raises(KeyboardInterrupt):
+        maker(root)
+    assert not list(maker.cache.rglob("ready.json"))
+    # A process that was killed could not even clean up.
+    [place] = [path for path in (maker.cache / "env").iterdir() if path.is_dir()]
+    write_files(place / "1" / "made", {"venv/bin/python": "half", "venv/half": ""})
+    maker.options = {}
+    made = maker(root)
+    assert not made.reused
+    assert installed(made) == {"alpha": "2.0", "pytest": "9.9"}
+
+
+def test_two_at_once_make_it_once(project: MakeProject, maker: Maker) -> None:
+    root = project({"requirements-test.txt": "pytest\n"})
+    made: list[Environment] = []
+    threads = [threading.Thread(target=lambda: made.append(maker(root))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(each.reused for each in made) == [False, True]
+    assert made[0].directory == made[1].directory
+    assert maker.steps.count("wait for another process") > 0
+
+
+def test_a_lock_that_cannot_be_read_makes_nothing(project: MakeProject, maker: Maker) -> None:
+    with pytest.raises(ConfigError, match=r"^uv\.lock:1: "):
+        maker(project({"uv.lock": "x ="}))
+    assert not list(maker.cache.rglob("made"))
+
+
+def test_a_full_disk_is_said_to_be_one(project: MakeProject, maker: Maker) -> None:
+    def full(_: Path) -> None:
+        raise OSError(28, "No space left on device", str(maker.cache))
+
+    maker.options = {"copy": full}
+    with pytest.raises(DiskFull):
+        maker(project({"requirements.txt": ""}), install=["pip --version"])

@@ -1,0 +1,176 @@
+"""Where the product stands in a tree, and what makes it look installed without being so."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from repro_gate.environment import Side, declare, layout_of, side_of, write_side
+from repro_gate.environment.layout import Layout
+
+
+def tree(files: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: textwrap.dedent(text).encode() for name, text in files.items()}
+
+
+def laid(files: Mapping[str, str]) -> Layout:
+    return layout_of(tree(files), declare(tree(files)).facts)
+
+
+def sided(files: Mapping[str, str]) -> Side:
+    found = tree(files)
+    return side_of(found, declare(found).facts, laid(files), "/c/venv/bin/python")
+
+
+NAME = '[project]\nname = "de-mo"\nversion = "1.2"\n'
+FLAT = {"demo/__init__.py": "", "pyproject.toml": NAME}
+
+
+@pytest.mark.parametrize(
+    ("files", "roots", "packages"),
+    [
+        (FLAT, [""], ["demo"]),
+        ({"src/demo/__init__.py": "", "src/one.py": "", "tests/__init__.py": ""}, ["src"], ["demo", "one"]),
+        ({"src/ns/demo/core.py": "", "other/__init__.py": ""}, ["src"], ["ns"]),
+        (
+            {**FLAT, "tests/__init__.py": "", "docs/conf.py": "", "setup.py": "", "conftest.py": "", "test_x.py": ""},
+            [""],
+            ["demo"],
+        ),
+        ({"de_mo.py": "", "pyproject.toml": NAME}, [""], ["de_mo"]),
+        ({"de_mo/core.py": "", "scripts/x.py": "", "pyproject.toml": NAME}, [""], ["de_mo"]),
+        (
+            {"lib/demo/__init__.py": "", "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib']\n"},
+            ["lib"],
+            ["demo"],
+        ),
+        (
+            {"lib/demo/__init__.py": "", "pyproject.toml": "[tool.setuptools]\npackage-dir = {'' = 'lib'}\n"},
+            ["lib"],
+            ["demo"],
+        ),
+        ({"lib/demo/__init__.py": "", "setup.cfg": "[options]\npackage_dir =\n    = lib\n"}, ["lib"], ["demo"]),
+        ({"lib/demo/__init__.py": "", "setup.cfg": "[options.packages.find]\nwhere = lib\n"}, ["lib"], ["demo"]),
+        ({"lib/demo/__init__.py": "", "setup.py": "setup(package_dir={'': 'lib'})"}, ["lib"], ["demo"]),
+        (
+            {
+                "lib/demo/__init__.py": "",
+                "pyproject.toml": "[tool.hatch.build.targets.wheel]\npackages = ['lib/demo']\n",
+            },
+            ["lib"],
+            ["demo"],
+        ),
+        ({"py/demo/__init__.py": "", "pyproject.toml": "[tool.maturin]\npython-source = 'py'\n"}, ["py"], ["demo"]),
+        (
+            {
+                "lib/demo/__init__.py": "",
+                "pyproject.toml": "[[tool.poetry.packages]]\ninclude = 'demo'\nfrom = 'lib'\n",
+            },
+            ["lib"],
+            ["demo"],
+        ),
+        (
+            {"demo/__init__.py": "", "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['gone']\n"},
+            [""],
+            ["demo"],
+        ),
+        ({"README": ""}, [""], []),
+    ],
+)
+def test_roots_and_packages_are_found(files: Mapping[str, str], roots: list[str], packages: list[str]) -> None:
+    found = laid(files)
+    assert (list(found.roots), list(found.packages)) == (roots, packages)
+
+
+DYNAMIC = '[project]\nname = "demo"\ndynamic = ["version"]\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "version"),
+    [
+        (FLAT, "1.2"),
+        ({"demo/__init__.py": '__version__ = "2.0"\n', "pyproject.toml": DYNAMIC}, "2.0"),
+        ({"src/demo/_version.py": "__version__: str = '2.1'\n", "pyproject.toml": DYNAMIC}, "2.1"),
+        (
+            {"demo/v.py": 'VERSION = "3"\n', "pyproject.toml": f'{DYNAMIC}[tool.hatch.version]\npath = "demo/v.py"\n'},
+            "3",
+        ),
+        (
+            {
+                "VERSION": "4.0rc1\n",
+                "pyproject.toml": f"{DYNAMIC}[tool.setuptools.dynamic]\nversion = {{file = 'VERSION'}}\n",
+            },
+            "4.0rc1",
+        ),
+        (
+            {"demo/at.py": "version = '5'", "setup.cfg": "[metadata]\nname = demo\nversion = attr: demo.at.version\n"},
+            "5",
+        ),
+        ({"demo/__init__.py": "", "pyproject.toml": DYNAMIC}, "0+unknown"),
+        ({"demo/__init__.py": "__version__ = 'soon'", "pyproject.toml": DYNAMIC}, "0+unknown"),
+    ],
+)
+def test_the_version_is_what_the_files_say(files: Mapping[str, str], version: str) -> None:
+    found = sided(files)
+    assert found.version == version
+    assert bool(found.notes) == (version == "0+unknown")
+
+
+FULL = """\
+    [project]
+    name = "De.mo"
+    version = "1.02"
+    requires-python = ">=3.9"
+    dependencies = ["alpha>1"]
+    [project.optional-dependencies]
+    test = ["beta; os_name == 'nt'", "gamma"]
+    [project.scripts]
+    demo = "demo.cli:app.run"
+    demo-mod = "demo"
+    "../evil" = "demo:x"
+    [project.entry-points.pytest11]
+    demo = "demo.plugin"
+"""
+
+
+def test_importlib_finds_the_metadata_and_no_code(tmp_path: Path) -> None:
+    write_side(sided({"pyproject.toml": FULL, "demo/__init__.py": ""}), tmp_path)
+    found = next(iter(importlib.metadata.distributions(path=[str(tmp_path / "lib")])))
+    assert (found.metadata["Name"], found.version) == ("De.mo", "1.2")
+    assert found.requires == ["alpha>1", "beta ; (os_name == 'nt') and extra == \"test\"", 'gamma ; extra == "test"']
+    assert {(point.group, point.name, point.value) for point in found.entry_points} == {
+        ("console_scripts", "demo", "demo.cli:app.run"),
+        ("console_scripts", "demo-mod", "demo"),
+        ("console_scripts", "../evil", "demo:x"),
+        ("pytest11", "demo", "demo.plugin"),
+    }
+    assert not list(tmp_path.rglob("*.py"))
+
+
+def test_scripts_are_run_by_the_environments_python_and_stay_in_their_folder(tmp_path: Path) -> None:
+    write_side(sided({"pyproject.toml": FULL}), tmp_path)
+    assert sorted(path.name for path in (tmp_path / "bin").iterdir()) == ["demo", "demo-mod"]
+    text = (tmp_path / "bin/demo").read_text()
+    assert text == "#!/c/venv/bin/python\nimport sys\nfrom demo.cli import app\nsys.exit(app.run())\n"
+    assert (tmp_path / "bin/demo").stat().st_mode & 0o111
+
+
+SCM = '[project]\nname = "demo"\nversion = "1.2.dev3+local"\n[tool.setuptools_scm]\nversion_file = "demo/_v.py"\n'
+
+
+def test_a_version_file_that_a_build_would_write_is_generated_where_it_is_missing() -> None:
+    found = sided({"pyproject.toml": SCM, "demo/__init__.py": ""})
+    namespace: dict[str, object] = {}
+    exec(found.generated["demo/_v.py"], namespace)
+    assert namespace["__version__"] == "1.2.dev3+local"
+    assert namespace["version_tuple"] == (1, 2, "local")
+    assert sided({"pyproject.toml": SCM, "demo/_v.py": ""}).generated == {}
+
+
+def test_a_project_without_a_name_has_no_metadata() -> None:
+    found = sided({"tests/test_x.py": ""})
+    assert (found.metadata, found.notes) == ({}, ("the project has no name: no metadata",))
