@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import os
 import shutil
 import sys
 import threading
 import time
+import uuid
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from repro_gate.environment import (
     OnDisk,
     Surroundings,
     Target,
+    build,
     declare,
     judge,
     key,
@@ -35,7 +38,7 @@ from repro_gate.environment import (
 from repro_gate.errors import ConfigError, DiskFull, PrepareFailed, WrongTree
 from repro_gate.process import Completed, run
 from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox
-from tests.conftest import MakeProject, write_files
+from tests.conftest import MARK, MakeProject, eventually_none, marked_processes, write_files
 
 Files = Mapping[str, str]
 
@@ -87,6 +90,17 @@ def python(interpreter: Interpreter) -> Target:
     return target_of(interpreter, os.environ, Path.cwd())
 
 
+@pytest.fixture(scope="module")
+def quick(python: Target, tmp_path_factory: pytest.TempPathFactory) -> Target:
+    """The same interpreter, but it copies a virtual environment in place of making one (seconds each)."""
+    base = tmp_path_factory.mktemp("quick")
+    run([sys.executable, "-m", "venv", str(base / "seed")], timeout=240)
+    script = base / "python"
+    script.write_text(f'#!/bin/sh\n[ "$1 $2" = "-m venv" ] && exec cp -a "{base}/seed" "$3"\n')
+    script.chmod(0o755)
+    return dataclasses.replace(python, interpreter=dataclasses.replace(python.interpreter, executable=str(script)))
+
+
 @dataclass
 class Maker:
     """Makes environments in one cache, with nothing but a folder of wheels."""
@@ -122,8 +136,8 @@ class Maker:
 
 
 @pytest.fixture
-def maker(wheels: Wheels, python: Target, tmp_path: Path) -> Maker:
-    return Maker(wheels, python, tmp_path / "cache")
+def maker(wheels: Wheels, quick: Target, tmp_path: Path) -> Maker:
+    return Maker(wheels, quick, tmp_path / "cache")
 
 
 def inside(environment: Environment, code: str, **env: str) -> Completed:
@@ -219,23 +233,25 @@ def test_a_lock_is_what_is_installed_and_pytest_is_added_with_a_note(
     ids=["requirements", "extras", "groups", "install"],
 )
 def test_what_else_a_project_may_declare_is_installed(
-    project: MakeProject, maker: Maker, files: Files, options: dict[str, Any], wanted: str
+    project: MakeProject, maker: Maker, python: Target, files: Files, options: dict[str, Any], wanted: str
 ) -> None:
+    if options:
+        maker.target = python  # the commands call `pip` by its name, and that script cannot be copied
     made = maker(project({"pyproject.toml": PROJECT, "pins.txt": "alpha<2\n", "demo.py": "", **files}), **options)
     assert installed(made) == {"alpha": "1.0", wanted: "1.0", "pytest": "9.9"}
     assert not any("was added" in note for note in made.notes)
 
 
 def test_in_a_sandbox_it_is_the_same_and_the_second_time_it_is_there(
-    project: MakeProject, maker: Maker, bubblewrap_why_not: str
+    project: MakeProject, maker: Maker, python: Target, bubblewrap_why_not: str
 ) -> None:
     if bubblewrap_why_not:
         pytest.skip(bubblewrap_why_not)
-    maker.sandbox = Bubblewrap()
+    maker.sandbox, maker.target = Bubblewrap(), python
     root = project({"pyproject.toml": WITH_TESTS, "src/demo/__init__.py": "", "tests/test_a.py": ""})
     made = maker(root)
     assert installed(made) == {"alpha": "1.0", "gamma": "1.0", "pytest": "9.9"}
-    assert sorted(path.name for path in made.directory.parent.iterdir()) == ["log.txt", "made", "passwd"]
+    assert {path.name for path in made.directory.parent.iterdir()} - {"passwd"} == {"log.txt", "made"}
     maker.steps.clear()
     (root / "src/demo/__init__.py").write_text("changed")
     again = maker(root)
@@ -287,12 +303,12 @@ def where_from(made: Environment, root: Path, files: OnDisk) -> str:
 
 
 @pytest.fixture(scope="module")
-def with_a_copy(wheels: Wheels, python: Target, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def with_a_copy(wheels: Wheels, quick: Target, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """An environment that holds a copy of the product, as `pip install .` would leave one."""
     base = tmp_path_factory.mktemp("copy")
     root = write_files(base / "p", {"requirements.txt": "pytest\n"})
     make_wheel(wheels.folder, "demo", "0.5", code="WHERE = 'the copy'\n")
-    return Maker(wheels, python, base / "cache")(root, install=["pip install demo pytest"])
+    return Maker(wheels, quick, base / "cache")(root, install=["python -m pip install demo pytest"])
 
 
 @pytest.mark.parametrize("folder", ["", "src/"])
@@ -329,6 +345,69 @@ def test_each_side_has_metadata_scripts_and_code_of_its_own(
         assert seen.stdout.strip() == str(facts.version)
         script = run([str(tmp_path / version / "bin/demo")], env=env, cwd="/", timeout=60)
         assert script.stderr.strip() == f"code {version}"
+
+
+# --- projects that must be built ------------------------------------------------------------
+
+BUILDING = """\
+    import os, pathlib, zipfile
+    def build_wheel(directory, config_settings=None, metadata_directory=None):
+        source = pathlib.Path("src/demo/fast.c").read_text()
+        pathlib.Path("src/demo/left_by_the_build.py").touch()
+        files = {
+            "demo/__init__.py": "from demo.fast import SPEED",
+            "demo/fast.py": "SPEED = " + repr(source),
+            "demo-1.data/platlib/demo/more.py": "",
+            "demo-1.data/scripts/demo": "",
+            "demo-1.dist-info/METADATA": "Metadata-Version: 2.1\\nName: demo\\nVersion: 1\\n",
+            "demo-1.dist-info/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: false\\nTag: py3-none-any\\n",
+            "demo-1.dist-info/RECORD": "",
+        }
+        with zipfile.ZipFile(directory + "/demo-1-py3-none-any.whl", "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        return "demo-1-py3-none-any.whl"
+"""
+
+
+def test_what_a_build_adds_is_made_once_per_source_and_the_product_stays_in_its_tree(
+    project: MakeProject, maker: Maker, with_a_copy: Environment
+) -> None:
+    own = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
+    speeds = {}
+    for source in ("slow", "fast"):
+        files = {
+            "pyproject.toml": own + PROJECT,
+            "own.py": BUILDING,
+            "src/demo/__init__.py": "from demo.fast import SPEED",
+            "src/demo/fast.c": source,
+        }
+        root = project(files, name=source)
+        tree = OnDisk(root)
+        declared = declare(tree)
+        assert declared.needs_build
+        layout = layout_of(tree, declared.facts)
+        built, again = (build(layout, with_a_copy, maker.target, maker.around(root), source) for _ in range(2))
+        assert (built.reused, again.reused, again.files) == (False, True, built.files)
+        assert built.files == ("src/demo/fast.py", "src/demo/more.py")
+        shutil.copytree(built.directory, root, dirs_exist_ok=True)
+        assert str(root / "src/demo") in where_from(with_a_copy, root.resolve(), OnDisk(root))
+        said = inside(with_a_copy, "import demo; print(demo.SPEED)", PYTHONPATH=str(root / "src"))
+        speeds[source] = said.stdout.strip()
+    assert speeds == {"slow": "slow", "fast": "fast"}
+
+
+def test_a_build_that_fails_is_named_and_leaves_nothing_usable(
+    project: MakeProject, maker: Maker, with_a_copy: Environment
+) -> None:
+    text = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n' + PROJECT
+    broken = BUILDING.replace("import os,", "import subprocess; subprocess.run(['/nowhere/cc'])\n    import os,")
+    root = project({"pyproject.toml": text, "own.py": broken, "src/demo/fast.c": ""})
+    layout = layout_of(OnDisk(root), declare(OnDisk(root)).facts)
+    with pytest.raises(PrepareFailed, match="`build the project` failed") as caught:
+        build(layout, with_a_copy, maker.target, maker.around(root), "x")
+    assert "compiler" in caught.value.next_step
+    assert not list(maker.cache.rglob("ready.json"))
 
 
 # --- failures --------------------------------------------------------------------------------
@@ -372,16 +451,20 @@ def test_a_dependency_that_needs_a_compiler_says_so(project: MakeProject, maker:
     assert "compiler" in caught.value.next_step
 
 
-def test_an_environment_that_takes_too_long_is_ended_with_all_its_processes(
-    project: MakeProject, maker: Maker, tmp_path: Path
-) -> None:
-    maker.options = {"seconds": 1.5}
-    mark = tmp_path / "late"
-    code = f"import time; time.sleep(4); open({str(mark)!r}, 'w')"
-    with pytest.raises(PrepareFailed, match=r"was not done when the 1\.5 s"):
+def test_a_step_that_takes_too_long_is_ended_with_its_children(project: MakeProject, maker: Maker) -> None:
+    mark, skipped = uuid.uuid4().hex, [0.0]
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
+
+    def look(step: str, _: float) -> None:
+        if step.startswith(sys.executable) and len(marked_processes(mark)) == 2:
+            skipped[0] = 1e6
+
+    environment = {**maker.around(Path()).environment, MARK: mark}
+    maker.options = {"clock": lambda: time.monotonic() + skipped[0], "progress": look, "environment": environment}
+    with pytest.raises(PrepareFailed, match=r"was not done when the 240 s"):
         maker(project({"requirements.txt": ""}), install=[f'{sys.executable} -c "{code}"'])
-    time.sleep(0.1)
-    assert not mark.exists()
+    assert skipped == [1e6]
+    assert eventually_none(lambda: marked_processes(mark)) == []
     assert not list(maker.cache.rglob("made"))
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from repro_gate.environment import Side, declare, layout_of, side_of, write_side
+from repro_gate.environment.building import in_tree
 from repro_gate.environment.layout import Layout
+from repro_gate.errors import PrepareFailed
 
 
 def tree(files: Mapping[str, str]) -> dict[str, bytes]:
@@ -169,6 +171,28 @@ def test_a_version_file_that_a_build_would_write_is_generated_where_it_is_missin
     assert namespace["__version__"] == "1.2.dev3+local"
     assert namespace["version_tuple"] == (1, 2, "local")
     assert sided({"pyproject.toml": SCM, "demo/_v.py": ""}).generated == {}
+
+
+@pytest.mark.parametrize(
+    ("member", "path"),
+    [
+        ("demo/fast.so", "src/demo/fast.so"),
+        ("demo-1.data/purelib/demo/x.py", "src/demo/x.py"),
+        ("other/x.py", "src/other/x.py"),
+        ("tools/x.py", "tools/x.py"),
+        ("demo-1.dist-info/METADATA", ""),
+        ("demo-1.data/scripts/demo", ""),
+    ],
+)
+def test_what_a_build_made_belongs_beside_the_package_in_the_tree(member: str, path: str) -> None:
+    layout = Layout(roots=("src", ""), packages=("demo",))
+    assert in_tree(member, {"src/demo/__init__.py", "tools/__init__.py"}, layout) == path
+
+
+@pytest.mark.parametrize("member", ["../x.py", "/etc/x", "demo/../../x", "demo-1.data/platlib/../../x", "a\\..\\x"])
+def test_a_wheel_with_a_path_that_leads_out_is_refused(member: str) -> None:
+    with pytest.raises(PrepareFailed, match="unsafe path"):
+        in_tree(member, set(), Layout(roots=("src",), packages=()))
 
 
 def test_a_project_without_a_name_has_no_metadata() -> None:

@@ -4,6 +4,7 @@ Belongs here: declarations, lock files, the steps to install them, the cache, an
 itself comes from the tree. Does not belong here: running tests (experiment).
 """
 
+from repro_gate.environment.building import Built, build
 from repro_gate.environment.declared import Declared, Kind, declare
 from repro_gate.environment.files import OnDisk, Tree
 from repro_gate.environment.layout import Layout, layout_of
@@ -15,6 +16,7 @@ from repro_gate.environment.which_tree import judge, question
 from repro_gate.environment.workshop import Surroundings
 
 __all__ = [
+    "Built",
     "Declared",
     "Environment",
     "Kind",
@@ -24,6 +26,7 @@ __all__ = [
     "Surroundings",
     "Target",
     "Tree",
+    "build",
     "declare",
     "judge",
     "key",

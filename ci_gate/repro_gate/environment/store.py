@@ -96,12 +96,12 @@ def _locked(descriptor: int) -> bool:
 
 
 def sweep(cache: Path, *, days: float, now: float) -> tuple[str, ...]:
-    """Remove environments that nobody used for so many days; the keys of those removed.
+    """Remove environments and builds that nobody used for so many days; the keys of those removed.
 
     One that is being made is left alone, and so are lock files: they are empty.
     """
     removed = []
-    for place in sorted((cache / "env").glob("*/")):
+    for place in sorted([*(cache / "env").glob("*/"), *(cache / "build").glob("*/")]):
         with _lock_file(place).open("w") as file:
             if _locked(file.fileno()) and now - _last_used(place) > days * _DAY:
                 (place / _READY).unlink(missing_ok=True)

@@ -51,17 +51,26 @@ class Surroundings:
 class Workshop:
     """One attempt: its directories, its log, and the steps in them.
 
-    ``directory`` is the only place that the steps may write to and that stays. Use it as a context: what
-    only the steps needed goes at its end, and all of it but the log where they failed.
+    ``directory`` is the only place that the steps may write to and that stays; ``venv`` is the environment that
+    they are in. Use it as a context: what only the steps needed goes at its end, and all but the log if they failed.
     """
 
-    def __init__(self, attempt: Path, interpreter: Interpreter, around: Surroundings, readable: Sequence[str] = ()):
+    def __init__(
+        self,
+        attempt: Path,
+        interpreter: Interpreter,
+        around: Surroundings,
+        *,
+        readable: Sequence[str] = (),
+        venv: Path | None = None,
+    ) -> None:
         self._interpreter = interpreter
         self._around = around
         self._readable = (*readable_for(around.environment), *readable)
         self._started = around.clock()
         self._log = attempt / "log.txt"
         self.directory = attempt / "made"
+        self._venv = venv or self.directory / VENV
         # The sandbox lets a process write into its "tree": here, what is made.
         self._place = Place(
             base=attempt,
@@ -131,12 +140,11 @@ class Workshop:
     def _variables(self) -> dict[str, str]:
         view = self._around.sandbox.view(self._place)
         seen = {name: value for name, value in self._around.environment.items() if name not in _UNWANTED}
-        bin_folder = f"{self.directory}/{VENV}/bin"
         return seen | {
             "HOME": view.home,
             "TMPDIR": view.tmp,
-            "PATH": os.pathsep.join(part for part in (bin_folder, seen.get("PATH", "")) if part),
-            "VIRTUAL_ENV": f"{self.directory}/{VENV}",
+            "PATH": os.pathsep.join(part for part in (f"{self._venv}/bin", seen.get("PATH", "")) if part),
+            "VIRTUAL_ENV": str(self._venv),
             "PYTHONNOUSERSITE": "1",
             "PIP_NO_INPUT": "1",
             "LC_ALL": "C.UTF-8",
