@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import dataclasses
-import hashlib
-import os
-import shutil
 import sys
 import threading
 import time
 import uuid
-import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,136 +15,18 @@ import pytest
 from repro_gate.environment import (
     Environment,
     OnDisk,
-    Surroundings,
     Target,
-    build,
     declare,
-    judge,
     key,
-    layout_of,
-    prepare,
-    question,
-    side_of,
-    target_of,
-    write_side,
 )
-from repro_gate.errors import ConfigError, DiskFull, PrepareFailed, WrongTree
-from repro_gate.process import Completed, run
-from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox
+from repro_gate.errors import ConfigError, DiskFull, PrepareFailed
+from repro_gate.sandbox import Bubblewrap
 from tests.conftest import MARK, MakeProject, eventually_none, marked_processes, write_files
+from tests.integration.environments import PROJECT, Maker
 
 Files = Mapping[str, str]
 
 
-def make_wheel(folder: Path, name: str, version: str, *, needs: tuple[str, ...] = (), code: str = "") -> str:
-    """A wheel of one module; its hash."""
-    path = folder / f"{name}-{version}-py3-none-any.whl"
-    info = f"{name}-{version}.dist-info"
-    members = {
-        f"{name}.py": f"__version__ = {version!r}\n{code}",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        + "".join(f"Requires-Dist: {each}\n" for each in needs),
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = ""
-    with zipfile.ZipFile(path, "w") as archive:
-        for member, text in members.items():
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-            record += f"{member},sha256={digest},{len(text.encode())}\n"
-            archive.writestr(member, text)
-        archive.writestr(f"{info}/RECORD", f"{record}{info}/RECORD,,\n")
-    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-
-
-@dataclass
-class Wheels:
-    """A folder of wheels and their hashes."""
-
-    folder: Path
-    hashes: dict[str, str] = field(default_factory=dict)
-
-
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
-    made = Wheels(tmp_path_factory.mktemp("wheels"))
-    for name, version, needs in (
-        ("pytest", "9.9", ()),
-        ("alpha", "1.0", ()),
-        ("alpha", "2.0", ()),
-        ("beta", "1.0", ("alpha",)),
-        ("gamma", "1.0", ()),
-    ):
-        made.hashes[f"{name}-{version}"] = make_wheel(made.folder, name, version, needs=needs)
-    return made
-
-
-@pytest.fixture(scope="module")
-def python(interpreter: Interpreter) -> Target:
-    return target_of(interpreter, os.environ, Path.cwd())
-
-
-@pytest.fixture(scope="module")
-def quick(python: Target, tmp_path_factory: pytest.TempPathFactory) -> Target:
-    """The same interpreter, but it copies a virtual environment in place of making one (seconds each)."""
-    base = tmp_path_factory.mktemp("quick")
-    run([sys.executable, "-m", "venv", str(base / "seed")], timeout=240)
-    script = base / "python"
-    script.write_text(f'#!/bin/sh\n[ "$1 $2" = "-m venv" ] && exec cp -a "{base}/seed" "$3"\n')
-    script.chmod(0o755)
-    return dataclasses.replace(python, interpreter=dataclasses.replace(python.interpreter, executable=str(script)))
-
-
-@dataclass
-class Maker:
-    """Makes environments in one cache, with nothing but a folder of wheels."""
-
-    wheels: Wheels
-    target: Target
-    cache: Path
-    sandbox: Sandbox = field(default_factory=Host)
-    steps: list[str] = field(default_factory=list)
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def __call__(self, root: Path, **declared: Any) -> Environment:
-        tree = OnDisk(root)
-        return prepare(declare(tree, **declared), tree, self.target, self.around(root))
-
-    def around(self, root: Path) -> Surroundings:
-        settings: dict[str, Any] = {
-            "cache": self.cache,
-            "sandbox": self.sandbox,
-            "environment": {
-                "PATH": os.environ["PATH"],
-                "PIP_CONFIG_FILE": os.devnull,
-                "PIP_NO_INDEX": "1",
-                "PIP_FIND_LINKS": str(self.wheels.folder),
-            },
-            "copy": lambda to: shutil.copytree(root, to),
-            "clock": time.monotonic,
-            "seconds": 240.0,
-            "progress": lambda step, seconds: self.steps.append(step),
-            **self.options,
-        }
-        return Surroundings(**settings)
-
-
-@pytest.fixture
-def maker(wheels: Wheels, quick: Target, tmp_path: Path) -> Maker:
-    return Maker(wheels, quick, tmp_path / "cache")
-
-
-def inside(environment: Environment, code: str, **env: str) -> Completed:
-    return run([environment.python, "-c", code], env={"PATH": os.environ["PATH"], **env}, cwd="/", timeout=60)
-
-
-def installed(environment: Environment) -> dict[str, str]:
-    """The distributions of an environment, without those of every virtual environment."""
-    code = "import importlib.metadata as m\nfor d in m.distributions(): print(d.metadata['Name'], d.version)"
-    pairs = (line.split() for line in inside(environment, code).stdout.splitlines())
-    return {name: version for name, version in pairs if name not in ("pip", "setuptools", "wheel")}
-
-
-PROJECT = '[project]\nname = "demo"\nversion = "1"\nrequires-python = ">=3.9"\ndependencies = ["alpha<2"]\n'
 WITH_TESTS = PROJECT + '[project.optional-dependencies]\ntest = ["pytest", "demo[more]"]\nmore = ["gamma"]\n'
 
 
@@ -287,127 +162,6 @@ def test_dependencies_that_only_a_build_knows_are_installed_and_the_project_is_n
     made = maker(project(files))
     assert installed(made) == {"gamma": "1.0", "pytest": "9.9"}
     assert not (made.directory / "source").exists()
-
-
-# --- the product comes from the tree ---------------------------------------------------------
-
-
-def where_from(made: Environment, root: Path, files: OnDisk) -> str:
-    """What the environment's Python says of the product, with the variables that tests would have."""
-    facts = declare(files).facts
-    layout = layout_of(files, facts)
-    paths = os.pathsep.join(str(root / each) for each in layout.roots)
-    done = run(question(made.python, layout.packages), env={"PYTHONPATH": paths}, cwd="/", timeout=60)
-    judge(done.stdout, str(root), layout.packages)
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def with_a_copy(wheels: Wheels, quick: Target, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment that holds a copy of the product, as `pip install .` would leave one."""
-    base = tmp_path_factory.mktemp("copy")
-    root = write_files(base / "p", {"requirements.txt": "pytest\n"})
-    make_wheel(wheels.folder, "demo", "0.5", code="WHERE = 'the copy'\n")
-    return Maker(wheels, quick, base / "cache")(root, install=["python -m pip install demo pytest"])
-
-
-@pytest.mark.parametrize("folder", ["", "src/"])
-def test_the_tree_wins_over_a_copy_in_either_layout(
-    project: MakeProject, with_a_copy: Environment, folder: str
-) -> None:
-    root = project({f"{folder}demo/__init__.py": "WHERE = 'the tree'", "pyproject.toml": PROJECT}).resolve()
-    assert str(root / folder / "demo") in where_from(with_a_copy, root, OnDisk(root))
-
-
-def test_a_product_from_elsewhere_is_refused_with_both_paths(
-    project: MakeProject, with_a_copy: Environment, tmp_path: Path
-) -> None:
-    root = project({"demo/__init__.py": "", "pyproject.toml": PROJECT}).resolve()
-    done = run(question(with_a_copy.python, ["demo"]), env={"PYTHONPATH": str(tmp_path)}, cwd=str(root), timeout=60)
-    with pytest.raises(WrongTree) as caught:
-        judge(done.stdout, str(root), ["demo"])
-    assert "site-packages/demo.py" in str(caught.value)
-    assert str(root) in str(caught.value)
-
-
-def test_each_side_has_metadata_scripts_and_code_of_its_own(
-    project: MakeProject, with_a_copy: Environment, tmp_path: Path
-) -> None:
-    for version in ("1.0", "2.0"):
-        text = PROJECT.replace('version = "1"', f'version = "{version}"') + '[project.scripts]\ndemo = "demo:main"\n'
-        files = {"pyproject.toml": text, "src/demo/__init__.py": f"def main(): return 'code {version}'"}
-        root = project(files, name=f"side-{version}")
-        tree = OnDisk(root)
-        facts = declare(tree).facts
-        write_side(side_of(tree, facts, layout_of(tree, facts), with_a_copy.python), tmp_path / version)
-        env = {"PYTHONPATH": f"{tmp_path / version / 'lib'}:{root / 'src'}"}
-        seen = inside(with_a_copy, "import importlib.metadata as m; print(m.version('demo'))", **env)
-        assert seen.stdout.strip() == str(facts.version)
-        script = run([str(tmp_path / version / "bin/demo")], env=env, cwd="/", timeout=60)
-        assert script.stderr.strip() == f"code {version}"
-
-
-# --- projects that must be built ------------------------------------------------------------
-
-BUILDING = """\
-    import os, pathlib, zipfile
-    def build_wheel(directory, config_settings=None, metadata_directory=None):
-        source = pathlib.Path("src/demo/fast.c").read_text()
-        pathlib.Path("src/demo/left_by_the_build.py").touch()
-        files = {
-            "demo/__init__.py": "from demo.fast import SPEED",
-            "demo/fast.py": "SPEED = " + repr(source),
-            "demo-1.data/platlib/demo/more.py": "",
-            "demo-1.data/scripts/demo": "",
-            "demo-1.dist-info/METADATA": "Metadata-Version: 2.1\\nName: demo\\nVersion: 1\\n",
-            "demo-1.dist-info/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: false\\nTag: py3-none-any\\n",
-            "demo-1.dist-info/RECORD": "",
-        }
-        with zipfile.ZipFile(directory + "/demo-1-py3-none-any.whl", "w") as archive:
-            for name, text in files.items():
-                archive.writestr(name, text)
-        return "demo-1-py3-none-any.whl"
-"""
-
-
-def test_what_a_build_adds_is_made_once_per_source_and_the_product_stays_in_its_tree(
-    project: MakeProject, maker: Maker, with_a_copy: Environment
-) -> None:
-    own = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
-    speeds = {}
-    for source in ("slow", "fast"):
-        files = {
-            "pyproject.toml": own + PROJECT,
-            "own.py": BUILDING,
-            "src/demo/__init__.py": "from demo.fast import SPEED",
-            "src/demo/fast.c": source,
-        }
-        root = project(files, name=source)
-        tree = OnDisk(root)
-        declared = declare(tree)
-        assert declared.needs_build
-        layout = layout_of(tree, declared.facts)
-        built, again = (build(layout, with_a_copy, maker.target, maker.around(root), source) for _ in range(2))
-        assert (built.reused, again.reused, again.files) == (False, True, built.files)
-        assert built.files == ("src/demo/fast.py", "src/demo/more.py")
-        shutil.copytree(built.directory, root, dirs_exist_ok=True)
-        assert str(root / "src/demo") in where_from(with_a_copy, root.resolve(), OnDisk(root))
-        said = inside(with_a_copy, "import demo; print(demo.SPEED)", PYTHONPATH=str(root / "src"))
-        speeds[source] = said.stdout.strip()
-    assert speeds == {"slow": "slow", "fast": "fast"}
-
-
-def test_a_build_that_fails_is_named_and_leaves_nothing_usable(
-    project: MakeProject, maker: Maker, with_a_copy: Environment
-) -> None:
-    text = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n' + PROJECT
-    broken = BUILDING.replace("import os,", "import subprocess; subprocess.run(['/nowhere/cc'])\n    import os,")
-    root = project({"pyproject.toml": text, "own.py": broken, "src/demo/fast.c": ""})
-    layout = layout_of(OnDisk(root), declare(OnDisk(root)).facts)
-    with pytest.raises(PrepareFailed, match="`build the project` failed") as caught:
-        build(layout, with_a_copy, maker.target, maker.around(root), "x")
-    assert "compiler" in caught.value.next_step
-    assert not list(maker.cache.rglob("ready.json"))
 
 
 # --- failures --------------------------------------------------------------------------------

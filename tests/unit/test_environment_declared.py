@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repro_gate.environment import Declared, Kind, OnDisk, declare
 from repro_gate.errors import ConfigError
 from tests.conftest import write_files
+
+unhurried = settings(deadline=None)  # the first example pays for imports, and machines may be busy
 
 
 def named(files: dict[str, str]) -> dict[str, bytes]:
@@ -111,14 +113,14 @@ def test_requirement_files_are_followed_from_where_they_stand() -> None:
                 "requirements/test.txt": "-r base.txt\n--requirement=../more.txt\n-c pins.txt  # why\nzeta \\\n  >=1 # x\n",
                 "requirements/base.txt": "alpha\n-r test.txt\n",
                 "requirements/pins.txt": "alpha<2\n",
-                "more.txt": "--index-url https://index.example/simple\n# nothing\nbeta @ https://host.example/b.whl\n",
+                "more.txt": "--prefer-binary\n# nothing\nbeta @ https://host.example/b.whl\n",
             }
         )
     )
     assert found.files == ("requirements/test.txt", "requirements/base.txt", "more.txt", "requirements/pins.txt")
     assert found.lines == (
         "alpha",
-        "--index-url https://index.example/simple",
+        "--prefer-binary",
         "beta @ https://host.example/b.whl",
         "-c requirements/pins.txt",
         "zeta >=1",
@@ -305,6 +307,7 @@ CASES: list[tuple[dict[str, bytes], dict[str, Any], list[str]]] = [
 ]
 
 
+@unhurried
 @given(case=st.sampled_from(CASES), data=st.data())
 def test_any_changed_byte_of_a_dependency_file_changes_the_digest(
     case: tuple[dict[str, bytes], dict[str, Any], list[str]], data: st.DataObject
@@ -321,6 +324,7 @@ def test_any_changed_byte_of_a_dependency_file_changes_the_digest(
     assert changed.digest != declare(files, **options).digest
 
 
+@unhurried
 @given(files=st.sampled_from([LOCKED, LISTED]), data=st.data())
 def test_the_order_of_files_does_not_change_the_digest(files: dict[str, bytes], data: st.DataObject) -> None:
     shuffled = dict(data.draw(st.permutations(list(files.items()))))

@@ -84,13 +84,13 @@ def test_a_lock_is_installed_by_its_hashes_and_without_asking_for_more() -> None
 def test_requirements_with_hashes_stand_alone_since_pip_wants_them_of_all_or_none() -> None:
     made = planned(
         {
-            "requirements-test.txt": "--index-url https://i.example\nalpha==1 --hash=sha256:00\n",
+            "requirements-test.txt": "--prefer-binary\nalpha==1 --hash=sha256:00\n",
             "pyproject.toml": PYPROJECT.replace("alpha", "beta"),
         }
     )
     assert made.files == {
-        "pinned.txt": "--index-url https://i.example\nalpha==1 --hash=sha256:00\n",
-        "requirements.txt": "--index-url https://i.example\nbeta\n",
+        "pinned.txt": "--prefer-binary\nalpha==1 --hash=sha256:00\n",
+        "requirements.txt": "--prefer-binary\nbeta\n",
     }
     assert [command[-1] for command in commands(made)] == ["/c/pinned.txt", "/c/requirements.txt"]
 

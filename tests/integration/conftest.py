@@ -1,0 +1,5 @@
+"""What tests of environments share."""
+
+from tests.integration.environments import maker, python, quick, wheels
+
+__all__ = ["maker", "python", "quick", "wheels"]
