@@ -22,7 +22,7 @@ from repro_gate.environment import (
 from repro_gate.errors import ConfigError, DiskFull, PrepareFailed
 from repro_gate.sandbox import Bubblewrap
 from tests.conftest import MARK, MakeProject, eventually_none, marked_processes, write_files
-from tests.integration.environments import PROJECT, Maker
+from tests.integration.environments import PROJECT, Maker, installed
 
 Files = Mapping[str, str]
 
