@@ -122,6 +122,14 @@ def test_the_version_is_what_the_files_say(files: Mapping[str, str], version: st
     assert bool(found.notes) == (version == "0+unknown")
 
 
+@pytest.mark.parametrize(("otherwise", "version"), [("v3.1", "3.1"), ("not one", "0+unknown"), ("", "0+unknown")])
+def test_where_the_files_tell_no_version_one_from_elsewhere_is_taken(otherwise: str, version: str) -> None:
+    for text, wanted in ((DYNAMIC, version), (NAME, "1.2")):
+        files = tree({"pyproject.toml": text, "demo/__init__.py": ""})
+        facts = declare(files).facts
+        assert side_of(files, facts, layout_of(files, facts), "python", otherwise=otherwise).version == wanted
+
+
 FULL = """\
     [project]
     name = "De.mo"

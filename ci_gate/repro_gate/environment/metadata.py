@@ -39,11 +39,14 @@ class Side:
     notes: tuple[str, ...]
 
 
-def side_of(tree: Tree, facts: Facts, layout: Layout, python: str) -> Side:
-    """The side of a tree; scripts are run by ``python``."""
+def side_of(tree: Tree, facts: Facts, layout: Layout, python: str, *, otherwise: str = "") -> Side:
+    """The side of a tree; scripts are run by ``python``.
+
+    ``otherwise`` is a version from elsewhere, such as git's tag, where the tree's files tell none.
+    """
     if not facts.name:
         return Side(version="", metadata={}, scripts={}, generated={}, notes=("the project has no name: no metadata",))
-    version = _version(tree, facts, layout)
+    version = _version(tree, facts, layout) or _standard(otherwise)
     notes = () if version else (f"the version of {facts.name} is not in its files: it is given as {UNKNOWN}",)
     version = version or UNKNOWN
     folder = f"{canonicalize_name(facts.name).replace('-', '_')}-{version}.dist-info"
@@ -105,8 +108,13 @@ def _script(target: str, python: str) -> str:
 def _version(tree: Tree, facts: Facts, layout: Layout) -> str:
     """The version that the files tell, in the standard's form, or nothing."""
     found = facts.version or next((text for path in _version_sources(tree, layout) if (text := _read(tree, path))), "")
+    return _standard(found)
+
+
+def _standard(version: str) -> str:
+    """A version in the standard's form, or nothing for what is none."""
     try:
-        return str(Version(found))
+        return str(Version(version))
     except InvalidVersion:
         return ""
 
