@@ -326,13 +326,15 @@ def _pylock(document: Mapping[str, Any], declared: Declared, environment: Mappin
             f"it is for Python {lock.requires_python}, and this is {environment['python_full_version']}.",
             next_step="Name another interpreter with `--python`.",
         )
-    known_groups = set(lock.dependency_groups or ()) | set(lock.default_groups or ())
+    defaults = lock.default_groups or ()
+    asked = {*declared.extras, *declared.groups}
+    missing = asked - {*(lock.extras or ()), *(lock.dependency_groups or ()), *defaults}
     chosen: dict[str, Any] = {
         **environment,
-        "extras": frozenset(declared.extras) & frozenset(lock.extras or ()),
-        "dependency_groups": frozenset({*declared.groups, *(lock.default_groups or ())} & known_groups),
+        "extras": frozenset(declared.extras),
+        "dependency_groups": frozenset({*declared.groups, *defaults}),
     }
-    pins, notes = [], []
+    pins, notes = [], [f"the lock does not hold the extra or group {name}" for name in sorted(missing)]
     for package in lock.packages:
         if not _pylock_holds(package.marker, chosen):
             continue
