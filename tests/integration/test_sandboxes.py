@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,3 +169,16 @@ def test_exit_statuses_tell_signals_alike_in_each_sandbox() -> None:
 def test_what_is_no_interpreter_is_refused(tmp_path: Path, python: str, words: str) -> None:
     with pytest.raises(MissingTool, match=words):
         probe(python, os.environ, tmp_path)
+
+
+def test_an_environment_inside_the_project_runs_the_copy(project: MakeProject, lab: MakeLab) -> None:
+    """Installed in place, the project is on ``sys.path`` beside its own environment."""
+    root = project({"src/mine.py": "", "test_it.py": "import mine\n\ndef test_it():\n    open(mine.__file__, 'a')\n"})
+    venv.create(root / ".venv", symlinks=True)
+    python = root / ".venv/bin/python"
+    packages = next((root / ".venv").glob("lib/*/site-packages"))
+    ours = Path(pytest.__file__).parent.parent
+    (packages / "editable.pth").write_text(f"{root}\n{root}/src\n{ours}\n")
+    one = lab(root, interpreter=probe(str(python), os.environ, root))
+    result = one.run(Mode.FRESH)
+    assert outcomes(result) == {"test_it": "passed"}, result

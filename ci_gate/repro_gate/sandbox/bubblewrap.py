@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from repro_gate.process import Process, run, start
-from repro_gate.sandbox.paths import needed, view_of, with_tester, working_directory
+from repro_gate.sandbox.paths import environments_within, needed, view_of, with_tester, working_directory
 from repro_gate.sandbox.protocol import Interpreter, Local, Place, View
 
 _MOST_SIGNAL = 64
@@ -95,9 +95,8 @@ class Bubblewrap(Local):
         if view.tree != str(place.original):
             options += ["--bind", str(place.tree), view.tree]
         options += ["--bind", str(place.home), view.home, "--bind", str(place.wire), view.wire]
-        for path in needed(interpreter.directories, [str(place.original)], ""):
-            if Path(path) != place.original:
-                options += ["--ro-bind", path, path]  # a virtual environment inside the project
+        for path in environments_within(interpreter.directories, str(place.original)):
+            options += ["--ro-bind", path, path]
         return [*options, "--chdir", working_directory(view, subdirectory)]
 
 

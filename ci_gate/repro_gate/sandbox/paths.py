@@ -47,3 +47,18 @@ def needed(paths: Sequence[str], covered: Sequence[str], original: str) -> list[
     if original:
         below = {path for path in below if not inside(path, original)}
     return outermost(below)
+
+
+def environments_within(paths: Iterable[str], original: str) -> list[str]:
+    """Virtual environments inside the project: a copy leaves them out, so they lie over it.
+
+    Other directories of the project on ``sys.path``, as an editable installation has, are in the copy.
+    """
+    return outermost(
+        path for path in paths if path != original and inside(path, original) and _of_a_venv(path, original)
+    )
+
+
+def _of_a_venv(path: str, original: str) -> bool:
+    above = [Path(path), *Path(path).parents]
+    return any((place / "pyvenv.cfg").exists() for place in above if inside(str(place), original))

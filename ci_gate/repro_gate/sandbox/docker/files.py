@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro_gate.sandbox.paths import inside, needed, outermost, with_tester
+from repro_gate.sandbox.paths import environments_within, inside, outermost, with_tester
 from repro_gate.sandbox.protocol import Interpreter, Place, View
 
 # An image has these itself; laid over it, they would be this machine again.
@@ -37,8 +37,7 @@ def mounts(place: Place, view: View, interpreter: Interpreter, readable: Sequenc
     found = [Mount(source=str(source), target=target, writable=True) for target, source in writable.items()]
     own = [path for path in interpreter.directories if path not in _SYSTEM and Path(path).exists()]
     outside = outermost(path for path in own if not inside(path, original))
-    # A virtual environment inside the project lies over the copy, which leaves it out.
-    within = [path for path in needed(own, [original], "") if path != original]
+    within = environments_within(own, original)
     found += [Mount(source=path, target=path, writable=False) for path in [*outside, *within]]
     found += [Mount(source=source, target=target, writable=False) for source, target in readable]
     return found
