@@ -24,7 +24,7 @@ def sweep(engine: Engine, run: str) -> int:
 
 def sweep_abandoned(engine: Engine) -> int:
     """Remove containers whose repro-gate was killed before it could; how many there were. Raises SandboxLost."""
-    return _remove(engine, [identity for identity, owner in _listed(engine, _OWNER) if _is_gone(owner)])
+    return _remove(engine, [identity for identity, owner in _listed(engine, _OWNER) if is_gone(owner)])
 
 
 def _listed(engine: Engine, label: str) -> list[tuple[str, str]]:
@@ -72,7 +72,8 @@ def _boot() -> str:
         return ""
 
 
-def _is_gone(owner: str) -> bool:
+def is_gone(owner: str) -> bool:
+    """Whether the process that a label names has ended; of another machine's nothing is known."""
     pid, _, rest = owner.partition(":")
     started, _, boot = rest.partition(":")
     return bool(started and boot) and boot == _boot() and _started(int(pid)) != started
