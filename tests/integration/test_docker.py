@@ -16,11 +16,12 @@ import pytest
 
 from repro_gate.errors import ImageMissing, SandboxLost, SandboxUnavailable
 from repro_gate.model import Mode
-from repro_gate.sandbox import Interpreter, Place, docker
+from repro_gate.sandbox import Interpreter, Place, docker, probe
 from repro_gate.sandbox.docker.sweep import LABEL
 from tests.conftest import MakeDocker, MakeProject, TestLab, eventually_none, outcomes
 
 PLAIN = ("-p", "no:randomly")
+SYSTEM_PYTHON = "/usr/bin/python3"
 
 WAYS_OUT = """\
     import _socket, ctypes, errno, socket, subprocess, sys
@@ -357,6 +358,26 @@ def test_a_program_that_is_not_there_leaves_no_container(engine: docker.Engine, 
 def test_the_base_image_is_made_once(engine: docker.Engine, interpreter: Interpreter, base_image: docker.Image) -> None:
     assert docker.base_from_interpreter(engine, interpreter) == base_image
     assert base_image.reference.startswith("repro-gate/base:")
+
+
+@pytest.mark.skipif(not Path(SYSTEM_PYTHON).exists(), reason=f"there is no {SYSTEM_PYTHON}")
+def test_a_base_image_has_the_names_of_a_system_interpreter(
+    engine: docker.Engine, docker_sandbox: MakeDocker, tmp_path: Path
+) -> None:
+    found = probe(SYSTEM_PYTHON, os.environ, tmp_path)
+    sandbox = docker_sandbox(image=docker.base_from_interpreter(engine, found))
+    for name in (SYSTEM_PYTHON, "python3", str(Path(SYSTEM_PYTHON).resolve())):
+        status, out, err = sandbox.ask([name, "-c", "import ssl, json, sys; print(sys.version)"])
+        assert (status, out.split()[:1]) == (0, [found.version]), err
+
+
+@pytest.mark.parametrize(("network", "devices"), [("blocked", ["lo"]), ("allowed", ["eth0", "lo"])])
+def test_there_is_a_network_only_where_it_is_allowed(
+    project: MakeProject, docker_sandbox: MakeDocker, labs: Callable[..., TestLab], network: str, devices: list[str]
+) -> None:
+    tests = f"import os\ndef test_it(): assert sorted(os.listdir('/sys/class/net')) == {devices}\n"
+    one = labs(docker_sandbox(), project({"test_it.py": tests}), *PLAIN, network=network)
+    assert outcomes(one.run(Mode.FRESH, network=network)) == {"test_it": "passed"}
 
 
 def test_a_dockerfile_is_built_and_its_own_python_runs_the_tests(

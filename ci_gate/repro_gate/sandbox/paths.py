@@ -8,6 +8,10 @@ from pathlib import Path
 from repro_gate.sandbox.protocol import Place, View
 
 INSIDE = "/run/repro-gate"
+# An image has these itself; laid over it, they would be this machine again.
+SYSTEM = frozenset(
+    f"{top}{folder}" for top in ("", "/usr", "/usr/local") for folder in ("", "/bin", "/sbin", "/lib", "/lib64")
+) | {"/", "/etc", "/opt", "/home", "/root", "/tmp", "/var", "/run"}
 
 
 def view_of(place: Place, *, shelf: str = "") -> View:

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from repro_gate.errors import ImageMissing
 from repro_gate.process import run
-from repro_gate.sandbox.paths import with_tester
+from repro_gate.sandbox.paths import SYSTEM, with_tester
 from repro_gate.sandbox.protocol import Interpreter
 
 _VERSION = "1"  # of what goes in beside files of this machine
@@ -76,8 +76,9 @@ def content_of(interpreter: Interpreter) -> Content:
         if found is not None:
             files[name[1:]] = found
     files[str(executable)[1:]] = executable
-    for name in ("python3", "python"):
-        links[f"usr/local/bin/{name}"] = str(executable)
+    for path in (*_names(Path(interpreter.executable)), Path("/usr/local/bin/python3"), Path("/usr/local/bin/python")):
+        if path != executable:
+            links[str(path)[1:]] = str(executable)
     for directory in interpreter.library:
         files.update(_library(Path(directory)))
     for tree in ("/usr/share/zoneinfo", *_LOCALES):
@@ -87,6 +88,17 @@ def content_of(interpreter: Interpreter) -> Content:
     files.update(_loaded([*files.values(), *_extensions(interpreter.directories)]))
     texts = {name: text.encode() for name, text in _TEXTS.items()} | {"etc/passwd": _USERS.encode()}
     return Content(texts=texts, files=files, links=links)
+
+
+def _names(executable: Path) -> Iterator[Path]:
+    """The names in system directories that lead to an interpreter: an environment may use any of them."""
+    seen: set[Path] = set()
+    while executable not in seen:
+        seen.add(executable)
+        if str(executable.parent) in SYSTEM:
+            yield executable
+        if executable.is_symlink():
+            executable = executable.parent / executable.readlink()
 
 
 def _library(directory: Path) -> Iterator[tuple[str, Path]]:

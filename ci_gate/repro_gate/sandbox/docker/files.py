@@ -10,13 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro_gate.sandbox.paths import environments_within, inside, outermost, with_tester
+from repro_gate.sandbox.paths import SYSTEM, environments_within, inside, outermost, with_tester
 from repro_gate.sandbox.protocol import Interpreter, Place, View
 
-# An image has these itself; laid over it, they would be this machine again.
-_SYSTEM = frozenset(
-    f"{top}{folder}" for top in ("", "/usr", "/usr/local") for folder in ("", "/bin", "/sbin", "/lib", "/lib64")
-) | {"/", "/etc", "/opt", "/home", "/root", "/tmp", "/var", "/run"}
 _LEAST_USERS = "root:x:0:0:root:/root:/bin/sh\n"
 
 
@@ -35,7 +31,7 @@ def mounts(place: Place, view: View, interpreter: Interpreter, readable: Sequenc
     writable = {original: place.tree, view.tree: place.tree, view.home: place.home, "/tmp": place.tmp}
     writable[view.wire] = place.wire
     found = [Mount(source=str(source), target=target, writable=True) for target, source in writable.items()]
-    own = [path for path in interpreter.directories if path not in _SYSTEM and Path(path).exists()]
+    own = [path for path in interpreter.directories if path not in SYSTEM and Path(path).exists()]
     outside = outermost(path for path in own if not inside(path, original))
     within = environments_within(own, original)
     found += [Mount(source=path, target=path, writable=False) for path in [*outside, *within]]
