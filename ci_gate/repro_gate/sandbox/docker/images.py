@@ -42,8 +42,7 @@ def base_from_interpreter(engine: Engine, interpreter: Interpreter) -> Image:
                 archive.seek(0)
                 python = shlex.quote(str(Path(interpreter.executable).resolve().parent))
                 changes = [f"ENV PATH={python}:/usr/local/bin:/usr/bin:/bin", "ENV LANG=C.UTF-8"]
-                repository, _, tag = reference.partition(":")
-                client.import_image(src=archive, repository=repository, tag=tag, changes=changes)
+                client.import_image(src=archive, repository=reference, changes=changes)  # podman ignores `tag`
         finally:
             client.close()
         found = _inspect(engine, reference)
@@ -125,7 +124,7 @@ def _image(found: Mapping[str, Any], reference: str, *, own_python: bool) -> Ima
     )
 
 
-def seccomp() -> str:
-    """Our filter of system calls, as the daemon takes it."""
-    text = (Path(__file__).parent / "seccomp.json").read_text(encoding="ascii")
-    return json.dumps(json.loads(text))
+def seccomp(kind: str = "docker") -> str:
+    """Our filter of system calls: docker takes its text, podman the path of it."""
+    path = Path(__file__).parent / "seccomp.json"
+    return str(path) if kind == "podman" else json.dumps(json.loads(path.read_text(encoding="ascii")))

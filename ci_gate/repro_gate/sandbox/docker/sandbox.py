@@ -6,21 +6,23 @@ import contextlib
 import dataclasses
 import itertools
 import os
+import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro_gate.errors import ImageMissing, SandboxLost
+from repro_gate.errors import ImageMissing, SandboxLost, SandboxUnavailable
 from repro_gate.sandbox.docker import files
 from repro_gate.sandbox.docker.container import Container, run_to_end
-from repro_gate.sandbox.docker.engine import Engine, speaking
+from repro_gate.sandbox.docker.engine import CORRECT, Engine, speaking, words
 from repro_gate.sandbox.docker.images import Image, seccomp
 from repro_gate.sandbox.docker.sweep import labels, sweep
 from repro_gate.sandbox.paths import INSIDE, view_of, working_directory
 from repro_gate.sandbox.protocol import PROBE, Interpreter, Local, Place, View, interpreter_of
 
 _MOST_SIGNAL = 64
+_MOST_LIMIT = 32768  # what podman may grant where nothing says otherwise
 _UMASK = 0o022  # what a container starts with
 _SHELF = f"{INSIDE}/readable"
 # The image's own Python finds its own things.
@@ -173,13 +175,17 @@ class Docker:
                         f"The image {self.image.reference} is not there any more.",
                         next_step="Run the same command again: it is then made or pulled again.",
                     ) from gone
+                except docker.errors.APIError as refused:
+                    raise SandboxUnavailable(
+                        f"{self.engine.kind} refuses to make a container: {words(refused)}.", next_step=CORRECT
+                    ) from refused
         finally:
             client.close()
         return Container(self.engine, created, name)
 
     def _hardening(self, mounts: Sequence[files.Mount], network: bool) -> dict[str, Any]:
         """Everything that is taken away from a container, and what it may use."""
-        from docker.types import LogConfig
+        from docker.types import LogConfig, Ulimit
         from docker.types import Mount as DockerMount
 
         bounds = self._bounds
@@ -188,10 +194,11 @@ class Docker:
             "read_only": True,
             "init": True,
             "cap_drop": ["ALL"],
-            "security_opt": ["no-new-privileges", f"seccomp={seccomp()}"],
+            "security_opt": ["no-new-privileges", f"seccomp={seccomp(self.engine.kind)}"],
             "ipc_mode": "private",
             "pids_limit": bounds.pids or -1,
             "log_config": LogConfig(type="none"),
+            "ulimits": [Ulimit(name=name, soft=soft, hard=hard) for name, soft, hard in _own_limits()],
             "tmpfs": {"/run": "rw,nosuid,nodev,mode=1777", "/dev/shm": "rw,nosuid,nodev,mode=1777"},
             "mounts": [
                 DockerMount(mount.target, mount.source, type="bind", read_only=not mount.writable) for mount in mounts
@@ -244,3 +251,14 @@ class Docker:
         finally:
             client.close()
             container.end()
+
+
+def _own_limits() -> list[tuple[str, int, int]]:
+    """Open files and processes as outside: what a daemon sets by itself may be more than it can grant."""
+
+    def grantable(limit: int) -> int:
+        return _MOST_LIMIT if limit == resource.RLIM_INFINITY else min(limit, _MOST_LIMIT)
+
+    kinds = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
+    limits = {name: resource.getrlimit(kind) for name, kind in kinds.items()}
+    return [(name, grantable(soft), grantable(hard)) for name, (soft, hard) in limits.items()]
