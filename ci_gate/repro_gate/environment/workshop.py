@@ -16,8 +16,7 @@ from repro_gate.environment import store
 from repro_gate.environment.failures import failure
 from repro_gate.environment.plan import VENV, Step
 from repro_gate.errors import PrepareFailed
-from repro_gate.process import start
-from repro_gate.sandbox import Interpreter, Place, Sandbox
+from repro_gate.sandbox import Interpreter, Place, Running, Sandbox
 
 Progress = Callable[[str, float], object]
 
@@ -106,8 +105,7 @@ class Workshop:
     def attempt(self, step: Step) -> tuple[int, str]:
         """Run a step; its exit status and output. Raises PrepareFailed when the time is over."""
         self._around.progress(step.name, self.elapsed())
-        argv, cwd = self._confined(step)
-        process = start(argv, env=self._variables(), cwd=cwd)
+        process = self._start(step)
         try:
             while (status := process.wait(_LOOK)) is None:
                 self._around.progress(step.name, self.elapsed())
@@ -124,18 +122,19 @@ class Workshop:
                 log.write(f"$ {' '.join(step.argv)}\n{output}\n")
         return self._around.sandbox.exit_status(status), output
 
-    def _confined(self, step: Step) -> tuple[tuple[str, ...], str]:
+    def _start(self, step: Step) -> Running:
         """The one place where a step meets the sandbox."""
-        confined = self._around.sandbox.confine(
+        return self._around.sandbox.start(
             self._place,
             self._interpreter,
             step.argv,
+            env=self._variables(),
+            umask=0o022,
             subdirectory=step.folder,
             readable=self._readable,
             hostname=None,
             network=True,
         )
-        return confined.argv, confined.cwd
 
     def _variables(self) -> dict[str, str]:
         view = self._around.sandbox.view(self._place)
