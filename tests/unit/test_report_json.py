@@ -22,6 +22,7 @@ from repro_gate.model import (
     Failure,
     FlakeReport,
     Frame,
+    GateVerdict,
     Intervention,
     Sandboxing,
     TestVerdict,
@@ -29,7 +30,7 @@ from repro_gate.model import (
     Zone,
 )
 from repro_gate.report import as_json
-from repro_gate.report.outcome import GateVerdict, Reason, decide
+from repro_gate.report.outcome import Reason, decide
 
 # A machine that is busy with something else is no bug.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

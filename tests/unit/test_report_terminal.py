@@ -18,12 +18,13 @@ from repro_gate.model import (
     Cause,
     Failure,
     FlakeReport,
+    GateVerdict,
     Sandboxing,
     TestVerdict,
     Verdict,
 )
 from repro_gate.report import words
-from repro_gate.report.outcome import GateVerdict, Reason, decide, exit_code, summary_line
+from repro_gate.report.outcome import Reason, decide, exit_code, summary_line
 from repro_gate.report.terminal import Hints, summary, view
 
 # A machine that is busy with something else is no bug.

@@ -6,7 +6,9 @@ anything that reads, runs or prints.
 
 from repro_gate.model.conditions import AXES, Conditions, axis_of
 from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode
+from repro_gate.model.facts import CollectFailure, ItemFacts, Lenient
 from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun, Zone
+from repro_gate.model.proof import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused, Side
 from repro_gate.model.verdict import (
     CapsuleRef,
     Cause,
@@ -21,19 +23,30 @@ __all__ = [
     "AXES",
     "CapsuleRef",
     "Cause",
+    "CollectFailure",
     "Conditions",
     "Ending",
     "Evidence",
     "Experiment",
     "ExperimentResult",
     "Failure",
+    "Finding",
     "FlakeReport",
     "Frame",
+    "GateResult",
+    "GateVerdict",
     "Intervention",
+    "ItemFacts",
+    "Lenient",
     "Limits",
     "Mode",
+    "Numbers",
     "Outcome",
+    "Proved",
+    "ReasonCode",
+    "Refused",
     "Sandboxing",
+    "Side",
     "TestRun",
     "TestVerdict",
     "Verdict",

@@ -96,34 +96,52 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What the audit hook saw one test do. Each list is capped; ``more`` counts what was cut."""
+    """What one test was seen to do. Each list is capped; ``more`` counts what was cut.
+
+    Only where asked for: ``lines`` are watched lines that ran, ``opened`` files of the tree opened
+    for reading other than by import, ``unrouted`` how many packets found no way out (None: not asked).
+    """
 
     network: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
     more: int = 0
+    lines: tuple[tuple[str, int], ...] = ()
+    opened: tuple[str, ...] = ()
+    unrouted: int | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evidence:
-        """From the wire. Absent keys are empty."""
+        """From the wire. Absent keys are empty. Raises TypeError or ValueError on another shape."""
+        unrouted = data.get("unrouted")
         return cls(
             network=tuple(map(str, data.get("network", ()))),
             children=tuple(map(str, data.get("children", ()))),
             files=tuple(map(str, data.get("files", ()))),
             binds=tuple(map(str, data.get("binds", ()))),
             more=int(data.get("more", 0)),
+            lines=tuple(
+                (str(path), int(line)) for path, lines in dict(data.get("lines", {})).items() for line in lines
+            ),
+            opened=tuple(map(str, data.get("opened", ()))),
+            unrouted=None if unrouted is None else int(unrouted),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return {
+        """As a JSON object; what was not asked for is left out."""
+        data: dict[str, Any] = {
             "network": list(self.network),
             "children": list(self.children),
             "files": list(self.files),
             "binds": list(self.binds),
             "more": self.more,
         }
+        lines: dict[str, list[int]] = {}
+        for path, line in self.lines:
+            lines.setdefault(path, []).append(line)
+        asked = {"lines": lines, "opened": list(self.opened), "unrouted": self.unrouted}
+        return data | {key: value for key, value in asked.items() if value or value == 0}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,16 +9,8 @@ import enum
 from dataclasses import dataclass
 
 from repro_gate.errors import ExitCode
-from repro_gate.model import FlakeReport, TestVerdict, Verdict
+from repro_gate.model import FlakeReport, GateVerdict, TestVerdict, Verdict
 from repro_gate.report import words
-
-
-class GateVerdict(enum.StrEnum):
-    """The verdict of a gate, as in report.json."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
 
 
 class Reason(enum.StrEnum):

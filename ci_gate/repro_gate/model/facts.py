@@ -1,0 +1,95 @@
+"""What is known of tests before they run: where they come from, and why some could not be collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from repro_gate.model.outcome import Failure
+
+FixturePlace = tuple[str, str, int]  # name, tree-relative file, line
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lenient:
+    """Product modules and symbols (``pkg.mod:name``) whose absence test modules may survive importing."""
+
+    modules: frozenset[str] = frozenset()
+    symbols: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.modules or self.symbols)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {"modules": sorted(self.modules), "symbols": sorted(self.symbols)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemFacts:
+    """One collected test. Files are relative to the tree, with slashes.
+
+    ``original`` is its name without parameters, ``params`` their reprs, ``index`` its number among
+    equal ``file::class::original``. ``fingerprint`` is equal for equal code wherever it stands;
+    ``reads_modules`` are the files of test support that this code reaches.
+    """
+
+    id: str
+    file: str
+    kind: str
+    original: str
+    params: str
+    index: int
+    span: tuple[int, int]
+    fixtures: tuple[FixturePlace, ...]
+    fingerprint: str
+    reads_modules: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, test: str, data: Mapping[str, Any], table: Mapping[str, Any]) -> ItemFacts:
+        """From the wire, where ``table`` holds what many items share.
+
+        Raises KeyError, TypeError, IndexError or ValueError on another shape.
+        """
+        first, last = data["span"]
+        return cls(
+            id=test,
+            file=str(data["file"]),
+            kind=str(data["kind"]),
+            original=str(data["original"]),
+            params=str(data.get("params", "")),
+            index=int(data.get("index", 0)),
+            span=(int(first), int(last)),
+            fixtures=tuple(_fixture(table["fixtures"][int(number)]) for number in data.get("fixtures", ())),
+            fingerprint=str(data["fingerprint"]),
+            reads_modules=tuple(str(table["files"][int(number)]) for number in data.get("reads", ())),
+        )
+
+
+def _fixture(data: Any) -> FixturePlace:
+    name, file, line = data
+    return str(name), str(file), int(line)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CollectFailure:
+    """Why a node could not be collected, and what it names that is not there.
+
+    ``missing_symbols`` are ``module:name``, or ``:name`` where no module is known.
+    """
+
+    node: str
+    failure: Failure
+    missing_modules: tuple[str, ...] = ()
+    missing_symbols: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CollectFailure:
+        """From the wire. Raises KeyError, TypeError or ValueError on another shape."""
+        return cls(
+            node=str(data["node"]),
+            failure=Failure.from_json(data["f"]),
+            missing_modules=tuple(map(str, data.get("modules", ()))),
+            missing_symbols=tuple(map(str, data.get("symbols", ()))),
+        )
