@@ -1,0 +1,165 @@
+"""Hollow head: head's source with the bodies of new and changed functions taken out. Pure.
+
+A text edit: every line keeps its number, so lines, frames and fingerprints outside of the
+bodies stay what they were. Belongs here: which functions, and what stands in for their bodies.
+Does not belong here: running the result.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from repro_gate.gates.fail_to_pass.symbols import Function, functions, parse
+
+_ABSORB = "return __import__('unittest.mock', fromlist=['MagicMock']).MagicMock()"
+
+
+class Filling(enum.StrEnum):
+    """What stands in for a body.
+
+    BASE: base's body where there is one with the same qualified name, else NOTHING. NOTHING
+    returns None, ABSORB an object that takes any use, RAISE raises NotImplementedError.
+    """
+
+    BASE = "base"
+    NOTHING = "nothing"
+    ABSORB = "absorb"
+    RAISE = "raise"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Edit:
+    """Replace a body: from (line, column) to (line, column), columns in UTF-8 bytes, lines from 1."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
+def hollow(head: str, changed: Iterable[int], filling: Filling, base: str | None = None) -> str | None:
+    """Head's source with the functions on changed lines hollowed; None where there is none, or no syntax.
+
+    Functions that are new have all of their lines changed. Nested functions go with the outer one.
+    """
+    tree = parse(head)
+    if tree is None:
+        return None
+    lines = frozenset(changed)
+    bodies = _bodies(base) if filling is Filling.BASE else {}
+    edits: list[_Edit] = []
+    for name, function in functions(tree):
+        if not lines & set(_extent(function)) or _is_only_declared(function):
+            continue
+        if any(edit.start <= (function.lineno, function.col_offset) < edit.end for edit in edits):
+            continue  # inside of one that is hollow already
+        edits.append(_edit(name, function, filling, bodies))
+    text = _apply(head, edits) if edits else None
+    return text if parse(text) is not None else None
+
+
+def _edit(name: str, function: Function, filling: Filling, bodies: dict[str, list[str]]) -> _Edit:
+    body = _body(function)
+    first, last = body[0], body[-1]
+    start = (_first_line(first), first.col_offset)
+    end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
+    old = bodies.get(name, [])
+    own_line = start[0] > function.lineno and not _shares_line(function, start[0])
+    if old and len(old) <= (end[0] - start[0] + 1 if own_line else 1):
+        text = f"\n{' ' * start[1]}".join(old)
+    else:
+        text = _stand_in(function, filling)
+    return _Edit(start=start, end=end, text=text)
+
+
+def _stand_in(function: Function, filling: Filling) -> str:
+    if filling is Filling.RAISE:
+        body = "raise NotImplementedError"
+    elif filling is Filling.ABSORB and function.name not in ("__init__", "__init_subclass__", "__set_name__"):
+        body = _ABSORB
+    else:
+        body = "return None"
+    # What makes it a generator must stay, or a loop over it fails by itself and not by the test's check.
+    if not _is_generator(function):
+        return body
+    if filling is Filling.ABSORB:
+        return f"yield {_ABSORB.removeprefix('return ')}"
+    bare = "return" if body == "return None" and isinstance(function, ast.AsyncFunctionDef) else body
+    # A context manager or a fixture made of a generator needs one value to come out.
+    return "yield None" if _is_once(function) and filling is not Filling.RAISE else f"{bare}; yield"
+
+
+def _is_once(function: Function) -> bool:
+    names = {ast.unparse(each).rpartition(".")[2].partition("(")[0] for each in function.decorator_list}
+    return bool(names & {"contextmanager", "asynccontextmanager", "fixture"})
+
+
+def _bodies(base: str | None) -> dict[str, list[str]]:
+    """Qualified name -> the lines of the body on base; without comments, so they mostly fit into head's."""
+    tree = parse(base)
+    if tree is None:
+        return {}
+    return {
+        name: "\n".join(ast.unparse(statement) for statement in _body(function)).split("\n")
+        for name, function in functions(tree)
+        if not _is_only_declared(function)
+    }
+
+
+def _apply(text: str, edits: list[_Edit]) -> str:
+    lines = list(io.StringIO(text, newline=""))  # the line ends that Python knows, and no others
+    for edit in sorted(edits, key=lambda each: each.start, reverse=True):
+        (first, left), (last, right) = edit.start, edit.end
+        before = lines[first - 1].encode()[:left].decode()
+        after = lines[last - 1].encode()[right:].decode()
+        blank = "\n" * (last - first - edit.text.count("\n"))
+        lines[first - 1 : last] = [before + edit.text + after + blank]
+    return "".join(lines)
+
+
+def _body(function: Function) -> list[ast.stmt]:
+    """What is to be replaced: all but the docstring, unless there is nothing else."""
+    return function.body[1:] if _has_docstring(function) and len(function.body) > 1 else function.body
+
+
+def _shares_line(function: Function, line: int) -> bool:
+    """Whether the body begins on a line of the header or behind the docstring's."""
+    header = [node.end_lineno or 0 for node in ast.walk(function.args) if isinstance(node, ast.expr | ast.arg)]
+    docstring = [function.body[0].end_lineno or 0] if _has_docstring(function) else []
+    return line in (*header, *docstring)
+
+
+def _extent(function: Function) -> Iterator[int]:
+    """The lines of a function; its decorators are not its body."""
+    yield from range(function.lineno, (function.end_lineno or function.lineno) + 1)
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators = statement.decorator_list if isinstance(statement, Function | ast.ClassDef) else []
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def _has_docstring(function: Function) -> bool:
+    return ast.get_docstring(function, clean=False) is not None
+
+
+def _is_only_declared(function: Function) -> bool:
+    """An overload or a protocol's method: a body of `...` is nothing that could be taken out."""
+    body = function.body[1:] if _has_docstring(function) else function.body
+    empty = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in body)
+    overload = any(ast.unparse(each).rpartition(".")[2] == "overload" for each in function.decorator_list)
+    return overload or (bool(body) and empty)
+
+
+def _is_generator(function: Function) -> bool:
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
+    return False

@@ -1,0 +1,185 @@
+"""What is tried before a test is given up: lenient imports, the ladder, dependencies, hollow head.
+
+Belongs here: the experiments that turn "no proof" into a proof, or show that it is none. Does not
+belong here: the plain sequence (protocol) or the texts of hollow sources (hollow).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from repro_gate.errors import CollectionFailed
+from repro_gate.gates.fail_to_pass.case import Case, Collection, Stage
+from repro_gate.gates.fail_to_pass.conditions import ladder
+from repro_gate.gates.fail_to_pass.hollow import Filling, hollow
+from repro_gate.gates.fail_to_pass.reasons import API, classify, is_signature, missing, of_collection, wanted
+from repro_gate.gates.fail_to_pass.runner import Ask
+from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
+from repro_gate.gates.fail_to_pass.symbols import Surface
+from repro_gate.model import Failure, Mode, Outcome, ReasonCode, Side
+
+BASE = Stage(side=Side.BASE)
+_CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
+_ARTEFACTS = frozenset({"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "NotImplementedError"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnBase:
+    """Where on base each file's tests are run, and why those of some files cannot be."""
+
+    collection: Collection
+    stages: Mapping[str, Stage]
+    reasons: Mapping[str, tuple[ReasonCode, str]]
+
+    def stage(self, file: str) -> Stage:
+        """The stage of a file's tests."""
+        return self.stages.get(file, BASE)
+
+
+def collect_on_base(judge: Judge, files: Sequence[str]) -> OnBase:
+    """Collect head's tests on base; files that miss a name of head's product once more, leniently.
+
+    Raises CollectionFailed where pytest gives no list at all.
+    """
+    runner, context = judge.runner, judge.context
+    strict = runner.collect(BASE)
+    failed = [each for each in strict.failures if _file(each.node) in files or each.node.endswith("conftest.py")]
+    recoverable = [each for each in failed if of_collection(each, context) is ReasonCode.MISSING_SYMBOL]
+    stages: dict[str, Stage] = {}
+    items = dict(strict.items)
+    failures = {each.node: each for each in failed}
+    if recoverable:
+        stage = Stage(side=Side.BASE, lenient=context.surface.lenient(wanted(failed)))
+        try:
+            lenient = runner.collect(stage)
+        except CollectionFailed:
+            lenient = Collection()
+        for each in recoverable:
+            file = _file(each.node)
+            found = {test: item for test, item in lenient.items.items() if item.file == file}
+            if found and not any(_file(other.node) == file for other in lenient.failures):
+                stages[file] = stage
+                items.update(found)
+                failures.pop(each.node)
+        if any(each.node.endswith("conftest.py") for each in recoverable):
+            # Below a conftest that could not be imported nothing was collected.
+            for test, item in lenient.items.items():
+                if test not in strict.items:
+                    items[test] = item
+                    stages[item.file] = stage
+    reasons = {}
+    for node, each in failures.items():
+        code = of_collection(each, context)
+        reasons[_file(node)] = (code, f"{each.failure.type}: {each.failure.message[:200]}")
+    collection = Collection(
+        items=items,
+        failures=tuple(failures.values()),
+        import_lines=strict.import_lines,
+        import_opened=strict.import_opened,
+    )
+    return OnBase(collection=collection, stages=stages, reasons=reasons)
+
+
+def climb(judge: Judge, passing: Mapping[str, str], company: tuple[str, ...]) -> Iterator[Suspect]:
+    """Suspects among tests that pass on base (id -> file): under which conditions of the ladder base fails."""
+    left = dict(passing)
+    runner = judge.runner
+    for conditions in ladder(runner.policy.today):
+        if not left:
+            return
+        tests = company if conditions.order != "collected" else tuple(left)
+        runs = runner.one(Ask(stage=BASE, tests=tests, conditions=conditions))
+        failing = [test for test in left if runs[test].outcome.bad]
+        if not failing:
+            continue
+        on_head = runner.one(Ask(stage=HEAD, tests=tests, conditions=conditions))
+        for test in failing:
+            if on_head[test].outcome is Outcome.PASSED:
+                suspect = judge.on_base(runs[test], file=left[test], stage=BASE, conditions=conditions)
+                if suspect.open:
+                    del left[test]
+                    yield suspect
+
+
+def by_dependencies(judge: Judge, passing: Mapping[str, str]) -> Iterator[Suspect]:
+    """Suspects among tests that pass on base in head's environment, and fail in base's own."""
+    stage = Stage(side=Side.BASE, environment=Side.BASE)
+    runs = judge.runner.one(Ask(stage=stage, tests=tuple(passing)))
+    for test, run in runs.items():
+        if run.outcome.bad:
+            suspect = judge.on_base(run, file=passing[test], stage=stage)
+            if suspect.open:
+                suspect.by_dependency = True
+                yield suspect
+
+
+def hollow_stages(case: Case) -> Iterator[Stage]:
+    """Head with hollow bodies, one stage per filling that changes anything."""
+    for filling in (Filling.BASE, Filling.ABSORB):
+        replaced = []
+        for file in case.product:
+            text = hollow(file.head, file.added, filling, file.base) if file.head is not None else None
+            if text is not None and text != file.head:
+                replaced.append((file.path, text))
+        if replaced:
+            yield Stage(side=Side.HOLLOW, replaced=tuple(replaced))
+
+
+def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse whoever passes without the new bodies, or only trips over their absence."""
+    pending = [suspect for suspect in suspects if suspect.open]
+    for suspect in pending:
+        named = missing(suspect.failure) if suspect.failure is not None else None
+        if named is not None and suspect.code in API and _moved(judge, named.module, named.name):
+            suspect.refuse(ReasonCode.IMPORT_ONLY, "what it misses on base was moved or renamed: it is not new")
+    pending = [suspect for suspect in pending if suspect.open]
+    survived: set[str] = set()
+    tried = False
+    for stage in hollow_stages(judge.case) if pending else ():
+        tried = True
+        files = tuple(dict.fromkeys(suspect.file for suspect in pending))
+        tests = tuple(suspect.id for suspect in pending)
+        seconds = judge.runner.budget(tests)
+        runs = judge.runner.one(Ask(stage=stage, tests=tests, mode=Mode.FRESH, files=files, seconds=seconds))
+        for suspect in list(pending):
+            run = runs[suspect.id]
+            code = classify(run, judge.context)
+            if run.outcome is Outcome.PASSED:
+                survived.add(suspect.id)
+                pending.remove(suspect)
+            elif code in _CHECKED and not _is_artefact(run.failure, judge.context.surface):
+                pending.remove(suspect)
+                survived.discard(suspect.id)
+        for suspect in suspects:
+            if suspect.id in survived:
+                suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on head even without the bodies of what is new")
+    for suspect in pending:
+        if tried:
+            suspect.refuse(ReasonCode.HOLLOW_UNCLEAR, "without the new bodies it fails, but not by a check of its own")
+        else:
+            suspect.refuse(
+                ReasonCode.IMPORT_ONLY, "it needs a new name, and no new or changed function stands behind it"
+            )
+
+
+def fixture_homes(head: Collection) -> dict[str, str]:
+    """Where on head each fixture is defined."""
+    return {name: file for item in head.items.values() for name, file, _ in item.fixtures}
+
+
+def _is_artefact(failure: Failure | None, surface: Surface) -> bool:
+    """Base's body in head's module asks for names or arguments that head no longer has: the edit's doing."""
+    if failure is None:
+        return False
+    named = missing(failure)
+    return failure.type in _ARTEFACTS or is_signature(failure, surface) or (named is not None and named.module != "")
+
+
+def _moved(judge: Judge, module: str, name: str) -> bool:
+    surface = judge.context.surface
+    return surface.is_moved(name) if name else surface.is_moved(module)
+
+
+def _file(node: str) -> str:
+    return node.partition("::")[0]
