@@ -14,7 +14,7 @@ import runpy
 import sys
 from typing import Any
 
-from repro_gate_pytest import axes, children, evidence, wire
+from repro_gate_pytest import axes, children, counters, evidence, failure, lenient, lines, wire
 from repro_gate_pytest.channel import Channel
 
 
@@ -32,6 +32,29 @@ class Enlistment:
         self.tree: str = self.start["tree"]
         self.fork = bool(self.start["fork"])
         self.notes: list[str] = []
+        self.facts = bool(self.start.get("facts"))
+        self.observers: list[Any] = []  # what is asked for: begin() and end() around each test
+        self.lines: lines.Lines | None = None
+        self.lenient: lenient.LenientImports | None = None
+
+    def observe(self) -> None:
+        """Put in place what was asked for beyond outcomes. Before anything of the project is imported."""
+        start = self.start
+        if start.get("opened"):
+            evidence.watch_opened()
+        if start.get("facts"):
+            evidence.begin()
+        if start.get("counters"):
+            self.observers.append(counters.Unrouted())
+        if start.get("lenient"):
+            zones = failure.Zones(self.tree, frozenset())
+            self.lenient = lenient.LenientImports(zones, **start["lenient"])
+            self.lenient.install()
+            self.observers.append(self.lenient)
+        if start.get("lines"):
+            self.lines = lines.Lines(self.tree, start["lines"])
+            self.lines.start()
+            self.observers.append(self.lines)
 
 
 current: Enlistment | None = None
@@ -61,6 +84,7 @@ def main() -> None:
     if current.start.get("evidence", True):
         evidence.install()
         evidence.watch_files(*current.start.get("watch", ()))
+    current.observe()
     current.notes += axes.install()
     axes.apply(current.conditions)
     runpy.run_module("pytest", run_name="__main__", alter_sys=True)

@@ -12,17 +12,26 @@ import os
 import socket
 import sys
 import time
+import traceback
+import warnings
 from typing import Any, Callable
 
 _MOST = 50  # of each kind, per test
+_MOST_OPENED = 400
 # Kept: a test may patch these, and must not find us among its mock's calls.
 _getcwd_of_os = os.getcwd
 _fsdecode = os.fsdecode
 _join = os.path.join
+_normpath = os.path.normpath
 _uname = os.uname
 _inet_pton = socket.inet_pton
 _sleep = time.sleep
 _O_WRITE = os.O_WRONLY | os.O_RDWR
+_getframe = sys._getframe
+# Code whose reading of sources is not the test's: imports, and whoever shows the lines of a traceback.
+_IMPORTERS = ("<frozen importlib", "<frozen zipimport")
+_QUOTERS = (traceback.__file__, warnings.__file__)
+_PYTESTS_OWN = "%s_pytest%s" % (os.sep, os.sep)
 
 _gaierror = socket.gaierror
 _EAI_AGAIN = getattr(socket, "EAI_AGAIN", -3)
@@ -35,6 +44,8 @@ class _State:
     children: list[str] = []
     files: list[str] = []
     binds: list[str] = []
+    opened: list[str] = []
+    opened_wanted = False
     more = 0
     roots: tuple[str, ...] = ()
     delay: Callable[[], float] | None = None
@@ -48,6 +59,11 @@ def install() -> None:
 def watch_files(*roots: str) -> None:
     """Record reads and writes of files below these directories only."""
     _State.roots = tuple(os.path.realpath(root) + os.sep for root in roots)
+
+
+def watch_opened() -> None:
+    """Also record which files of the tree are opened for reading, sources among them."""
+    _State.opened_wanted = True
 
 
 def in_tree(filename: str) -> bool:
@@ -68,6 +84,7 @@ def delay_files(seconds: Callable[[], float] | None) -> None:
 def begin() -> None:
     """A test begins: forget what the last one did."""
     _State.network, _State.children, _State.files, _State.binds = [], [], [], []
+    _State.opened = []
     _State.more = 0
     _State.recording = True
 
@@ -85,15 +102,16 @@ def end() -> dict[str, Any] | None:
         "children": _State.children,
         "files": _State.files,
         "binds": _State.binds,
+        "opened": _State.opened,
         "more": _State.more,
     }
     return {key: value for key, value in seen.items() if value} or None
 
 
-def _note(kind: list[str], text: str) -> None:
+def _note(kind: list[str], text: str, most: int = _MOST) -> None:
     if text in kind:
         return
-    if len(kind) < _MOST:
+    if len(kind) < most:
         kind.append(text)
     else:
         _State.more += 1
@@ -174,7 +192,8 @@ def _on_open(args: tuple[Any, ...]) -> None:
     if not isinstance(path, (str, bytes)) or not _State.roots:
         return
     text = _fsdecode(path)
-    if text.endswith((".py", ".pyc")):
+    source = text.endswith((".py", ".pyc"))
+    if source and not _State.opened_wanted:
         return
     if not text.startswith("/"):
         text = _join(_getcwd(), text)
@@ -183,7 +202,36 @@ def _on_open(args: tuple[Any, ...]) -> None:
     writes = isinstance(flags, int) and flags & _O_WRITE
     if mode is not None and isinstance(mode, str):
         writes = any(letter in mode for letter in "wax+")
+    if _State.opened_wanted and not writes and text.startswith(_State.roots[0]):
+        _on_read(text, source)
+    if source:
+        return
     _touch_file(("write " if writes else "read ") + text)
+
+
+def _on_read(path: str, source: bool) -> None:
+    relative = _normpath(path[len(_State.roots[0]) :])
+    if relative.startswith(("..", ".pytest_cache")) or "__pycache__" in relative:
+        return
+    if source and _not_the_tests_own():
+        return
+    _note(_State.opened, relative.replace(os.sep, "/"), _MOST_OPENED)
+
+
+def _not_the_tests_own() -> bool:
+    """Whether the source that is being opened is imported, or read to show a line of it.
+
+    The innermost code that is the project's, an importer's, a quoter's or pytest's own decides.
+    """
+    frame: Any = _getframe(4)  # whoever opens it: below are this, _on_read, _on_open and _hook
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if in_tree(filename):
+            return False
+        if filename in _QUOTERS or filename.startswith(_IMPORTERS) or _PYTESTS_OWN in filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _on_change(args: tuple[Any, ...]) -> None:

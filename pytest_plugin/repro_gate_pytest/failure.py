@@ -31,12 +31,16 @@ _SITE = tuple(
     _realpath(path) + os.sep for path in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")} if path
 )
 _OURS = _realpath(os.path.dirname(__file__)) + os.sep
-_TEST_NAME = re.compile(r"(^|/)(conftest\.py|test_[^/]*\.py|[^/]*_test\.py)$|(^|/)tests?/")
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\b")
 _PATH = re.compile(r"(?<![\w.])/(?:[\w.@+~ -]+/)+[\w.@+~-]*")
 _DIGITS = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def roots() -> dict[str, list[str]]:
+    """Where installed packages and the standard library are: what a reader of raw paths needs."""
+    return {"site": sorted(_SITE), "stdlib": sorted(_STDLIB), "ours": [_OURS]}
 
 
 class Zones:
@@ -69,7 +73,7 @@ class Zones:
             relative = path[len(self._root) :]
             if "site-packages/" in relative:
                 return "3rd party", relative.partition("site-packages/")[2]
-            test = path in self._tests or _TEST_NAME.search(relative) is not None
+            test = path in self._tests or wire.TEST_PATH.search(relative) is not None
             return ("Test" if test else "Product"), relative
         if filename.startswith("<frozen"):
             return "Stdlib", filename
@@ -87,7 +91,7 @@ def describe(exc: BaseException, phase: str, zones: Zones) -> dict[str, Any]:
     for frame, line in _walk_tb(exc.__traceback__):
         zone, path = zones.place(frame.f_code.co_filename)
         frames.append({"zone": zone, "path": path, "line": line, "function": frame.f_code.co_name})
-    message = _text(exc)
+    message = text_of(exc)
     return _failure(phase, _name(type(exc)), _bases(type(exc)), message, _chain(exc), frames)
 
 
@@ -134,7 +138,8 @@ def _failure(
     }
 
 
-def _text(exc: BaseException) -> str:
+def text_of(exc: BaseException) -> str:
+    """``str(exc)``, whatever that does."""
     try:
         return str(exc)
     except BaseException as broken:  # a __str__ of the project that raises is no reason to stop
@@ -143,6 +148,8 @@ def _text(exc: BaseException) -> str:
 
 def _name(kind: type) -> str:
     module = getattr(kind, "__module__", "")
+    if module.startswith("repro_gate_pytest."):
+        return kind.__qualname__  # ours stand for something of the project's
     return kind.__qualname__ if module in ("builtins", "") else "%s.%s" % (module, kind.__qualname__)
 
 
@@ -159,6 +166,6 @@ def _chain(exc: BaseException) -> list[str]:
         if following is None or id(following) in seen:
             break
         seen.add(id(following))
-        chain.append("%s: %s" % (_name(type(following)), wire.clip(_text(following), 500)))
+        chain.append("%s: %s" % (_name(type(following)), wire.clip(text_of(following), 500)))
         cause = following
     return chain

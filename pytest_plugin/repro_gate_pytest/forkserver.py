@@ -119,6 +119,7 @@ class ForkServer:
             self._renew_capture()
             conditions = conditions_of(command)
             axes.apply(conditions)
+            self._runner.watch_time(command)
             self._runner.run(command["order"], channel)
             status = 0
         except BaseException as broken:

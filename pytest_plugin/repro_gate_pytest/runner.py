@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from repro_gate_pytest import axes, controls, evidence, failure, wire
+from repro_gate_pytest import axes, controls, evidence, failure, hang, wire
 from repro_gate_pytest.channel import Channel
 
 _exit = os._exit
@@ -23,12 +23,19 @@ _MOST_TEXT = 16_000
 class Runner:
     """Runs items of one session; registered as a plugin to receive their reports."""
 
-    def __init__(self, session: Any, zones: failure.Zones) -> None:
+    def __init__(self, session: Any, zones: failure.Zones, observers: Sequence[Any] = ()) -> None:
         self._session = session
         self._zones = zones
+        self._observers = list(observers)
         self._controls = controls.make(session)
         self._failures: dict[str, dict[str, Any]] = {}
         self._reports: list[Any] = []
+
+    def watch_time(self, command: Mapping[str, Any]) -> None:
+        """Have a test that takes its whole time leave a stack beside this run's channel."""
+        seconds = command.get("limits", {}).get("seconds", 0)
+        if seconds:
+            self._observers.append(hang.StackWatch(command["channel"] + wire.STACK_SUFFIX, seconds))
 
     def run(self, order: Sequence[int], channel: Channel) -> None:
         """Run the controls and the items at these indices, in this order; a frame for each."""
@@ -56,11 +63,15 @@ class Runner:
         try:
             axes.before_test(item.nodeid)
             evidence.begin()
+            for observer in self._observers:
+                observer.begin()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         except BaseException as stop:  # KeyboardInterrupt or pytest.exit in a test
             aborted = stop
         touched = axes.touched()
-        seen = evidence.end()
+        seen = evidence.end() or {}
+        for observer in self._observers:
+            seen.update(observer.end())
         frame = self._frame(index)
         if aborted is not None:
             frame["o"] = "error"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from repro_gate_pytest import axes, failure, foreign, forkserver, wire
+from repro_gate_pytest import absence, axes, evidence, facts, failure, foreign, forkserver, origins, wire
 from repro_gate_pytest.channel import Channel
 from repro_gate_pytest.enlist import Enlistment
 from repro_gate_pytest.runner import Runner, conditions_of
@@ -27,11 +27,22 @@ class Serving:
     def __init__(self, enlistment: Enlistment) -> None:
         self._enlistment = enlistment
         self._notes: list[str] = list(enlistment.notes)
+        self._zones = failure.Zones(enlistment.tree, frozenset())
+        self._causes: dict[str, dict[str, Any]] = {}
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: Any) -> None:
-        """Before pytest-cov starts to trace."""
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Any:
+        """Before pytest-cov starts to trace; and a conftest that fails here ends pytest without a report."""
         foreign.silence_coverage(early_config)
+        if self._enlistment.lenient is not None:
+            self._enlistment.lenient.also(early_config.getini("python_files"))
+        outcome = yield
+        try:
+            outcome.get_result()
+        except Exception as failed:
+            text = wire.clip("%s: %s" % (type(failed).__name__, failed), 8000)
+            cause = absence.describe(failed, self._zones)
+            self._enlistment.events.send(wire.COLLECT_ERROR, node=absence.node_of(failed), text=text, **cause)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: Any) -> Any:
@@ -44,16 +55,27 @@ class Serving:
         """Say what could not be collected."""
         if report.failed:
             text = wire.clip(str(report.longrepr), 8000)
-            self._enlistment.events.send(wire.COLLECT_ERROR, node=report.nodeid, text=text)
+            cause = self._causes.pop(report.nodeid, {})
+            self._enlistment.events.send(wire.COLLECT_ERROR, node=report.nodeid, text=text, **cause)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector: Any) -> Any:
+        """Keep the exception itself: the report has only its text."""
+        outcome = yield
+        excinfo = getattr(getattr(outcome.get_result(), "call", None), "excinfo", None)
+        if excinfo is not None and outcome.get_result().outcome == "failed":
+            self._causes[collector.nodeid] = absence.describe(excinfo.value, self._zones)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of the loop: say what was collected, then serve. Does not return."""
         axes.settle()
-        files = frozenset(str(item.path) for item in session.items if getattr(item, "path", None))
-        runner = Runner(session, failure.Zones(self._enlistment.tree, files))
+        files = frozenset(str(item.path) for item in session.items if _in_test_file(item))
+        zones = failure.Zones(self._enlistment.tree, files)
+        runner = Runner(session, zones, self._enlistment.observers)
         session.config.pluginmanager.register(runner, "repro-gate-runner")
-        self._announce(session)
+        self._tell_of_imports()
+        self._announce(session, zones)
         _prepare(session, fork=self._enlistment.fork)
         try:
             self._serve(session, runner)
@@ -61,11 +83,27 @@ class Serving:
             _flush()
             _exit(0)
 
-    def _announce(self, session: Any) -> None:
+    def _tell_of_imports(self) -> None:
+        """What ran and was opened until now, in this process and in none of its forks again."""
+        enlistment = self._enlistment
+        frame: dict[str, Any] = {}
+        if enlistment.lines is not None:
+            frame.update(enlistment.lines.end())
+        if enlistment.facts:
+            opened = (evidence.end() or {}).get("opened", [])
+            frame["opened"] = [path for path in opened if not path.endswith(".py")]
+            frame["origins"] = origins.of_modules(enlistment.tree, str(enlistment.start.get("subdirectory", "")))
+        if frame:
+            enlistment.events.send(wire.IMPORTED, **frame)
+
+    def _announce(self, session: Any, zones: failure.Zones) -> None:
         events = self._enlistment.events
         tests = [[item.nodeid, _file_of(item)] for item in session.items]
         for start in range(0, len(tests), _CHUNK):
             events.send(wire.COLLECTED, tests=tests[start : start + _CHUNK])
+        if self._enlistment.facts:
+            for frame in facts.frames(session, zones, self._enlistment.tree, _CHUNK):
+                events.send_frames(frame)
         reason = forkserver.unsafe_to_fork()
         events.send(
             wire.READY,
@@ -77,6 +115,7 @@ class Serving:
             rootdir=str(session.config.rootpath),
             inifile=str(session.config.inipath or ""),
             failed=session.testsfailed,
+            roots=failure.roots(),
         )
 
     def _serve(self, session: Any, runner: Runner) -> None:
@@ -91,6 +130,7 @@ class Serving:
             return
         channel = Channel(command["channel"])
         axes.apply(conditions_of(command))
+        runner.watch_time(command)
         runner.run(command["order"], channel)
 
 
@@ -131,6 +171,11 @@ def _flush() -> None:
 def _one_command(path: str) -> dict[str, Any]:
     with open(path, "rb") as pipe:
         return wire.decode(pipe.readline())
+
+
+def _in_test_file(item: Any) -> bool:
+    """Whether the item's file is one of tests: a doctest may as well be in the product."""
+    return getattr(item, "path", None) is not None and not hasattr(item, "dtest")
 
 
 def _file_of(item: Any) -> str:

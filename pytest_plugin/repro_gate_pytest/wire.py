@@ -17,22 +17,24 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
-VERSION = 1
+VERSION = 2
 
 # Events, from the test process.
 HELLO = "hello"  # v, python, pytest, pid, platform
 COLLECTED = "collected"  # tests: [[id, file], ...] (in chunks)
-COLLECT_ERROR = "collect-error"  # node, text
+COLLECT_ERROR = "collect-error"  # node, text, f?, modules?, symbols?: the failure, and what it names that is missing
+FACTS = "facts"  # items: [{t, file, kind, ...}], fixtures: [[name, file, line], ...], files: [...] (in chunks)
+IMPORTED = "imported"  # lines?: {path: [...]}, opened?: [...], origins?: {module: file}: of imports and collection
 READY = "ready"  # count, fork: bool, reason: str, plugins: [...], notes: [...]
 FORKED = "forked"  # run, pid
 EXITED = "exited"  # run, status (as os.waitpid), why: "" | "timeout" | "memory" | "killed"
 BEGIN = "begin"  # t: index
-RESULT = "result"  # t, outcome, seconds, failure?, evidence?, touched?, output?
+RESULT = "result"  # t, o(utcome), s(econds), f(ailure)?, e(vidence)?, x (touched axes)?, out(put)?
 NOTE = "note"  # text: something the harness saw
 END = "end"  # ran: count of results, so that a lost frame is noticed
 
 # Commands, to a fork server.
-RUN = "run"  # run, lane (0: the judged one), conditions, order, channel, limits
+RUN = "run"  # run, lane (0: the judged one), conditions, order, channel, limits: {memory, seconds: of one test}
 KILL = "kill"  # run
 QUIT = "quit"
 
@@ -51,6 +53,11 @@ OUTCOMES = (
     "crashed",
     "not_run",
 )
+
+STACK_SUFFIX = ".stack"  # after a channel's path: where a test that hangs leaves its stack
+
+# Files of the tree that are tests or their support, by their path below it.
+TEST_PATH = re.compile(r"(^|/)(conftest\.py|test_[^/]*\.py|[^/]*_test\.py)$|(^|/)tests?/")
 
 # Exit statuses of a child that means something by them (not used by shells or pytest).
 EXIT_CHANNEL_LOST = 83

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from repro_gate.model import Ending, Evidence, Failure, Outcome, TestRun
+from repro_gate.model import Ending, Evidence, Failure, Frame, Outcome, TestRun
 from repro_gate_pytest import wire
 
 _WHY = {"timeout": Outcome.TIMEOUT, "memory": Outcome.CRASHED}
@@ -107,10 +107,13 @@ class Activity:
         if self._on_run is not None:
             self._on_run(run)
 
-    def process_ended(self, status: int, why: str, now: float, last_words: str = "") -> None:
+    def process_ended(
+        self, status: int, why: str, now: float, last_words: str = "", frames: tuple[Frame, ...] = ()
+    ) -> None:
         """The process is gone: blame the test that was running, if one was.
 
-        ``status`` is as subprocess gives it: an exit code, or a negative signal number.
+        ``status`` is as subprocess gives it: an exit code, or a negative signal number; ``frames``
+        are the stack that was left.
         """
         if self.ended_cleanly:
             # A test that ends the session keeps the second control from its turn; that is its own doing.
@@ -144,7 +147,7 @@ class Activity:
                     bases=(),
                     message=message,
                     chain=(),
-                    frames=(),
+                    frames=frames,
                     fingerprint=f"{outcome}:{why or status}",
                 ),
                 output=last_words,

@@ -79,7 +79,7 @@ class Lab:
     def __enter__(self) -> Self:
         try:
             tree.copy_tree(
-                self.project.original,
+                self.project.tree,
                 self._template,
                 exclude=self.project.exclude,
                 max_bytes=self.project.max_tree_bytes,
@@ -110,7 +110,7 @@ class Lab:
 
         Raises CollectionFailed, with pytest's own words, where there will be no list.
         """
-        worker = self._open_worker(experiment, files=(), fork=True)
+        worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
         deadline = self._clock() + self._collect_seconds
         while not worker.ready:
             if worker.process is None or worker.process.poll() is not None or self._clock() > deadline:
@@ -269,14 +269,20 @@ class Lab:
         given = [_relative(argument, self.project.original, here) for argument in self.project.pytest_args]
         if not files:
             return tuple(given)
-        options = _options_only(given, self.project.original / here)
+        options = _options_only(given, self.project.tree / here)
         options.append(f"--rootdir={os.path.relpath(self._root or '.', here)}")
         if self._inifile:
             options += ["-c", os.path.relpath(self._inifile, here)]
         return (*options, *(os.path.relpath(Path(self._root) / file, here) for file in files))
 
     def _open_worker(
-        self, experiment: Experiment, *, files: tuple[str, ...], fork: bool, register: bool = True
+        self,
+        experiment: Experiment,
+        *,
+        files: tuple[str, ...],
+        fork: bool,
+        register: bool = True,
+        facts: bool = False,
     ) -> Worker:
         self._serial += 1
         self.started_processes += 1
@@ -286,7 +292,7 @@ class Lab:
             conditions = start_of(conditions)
         worker = Worker(self.project, self.sandbox, self._base / f"w{self._serial}", conditions, files)
         worker.prepare(self._template)
-        worker.launch(fork=fork, pytest_args=self.arguments(files))
+        worker.launch(fork=fork, pytest_args=self.arguments(files), facts=facts)
         if register:
             self._workers.append(worker)
         return worker

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from repro_gate.model import Lenient
 from repro_gate.sandbox import Interpreter
 
 
@@ -13,8 +14,10 @@ from repro_gate.sandbox import Interpreter
 class Project:
     """Facts that hold for a whole campaign.
 
-    ``original`` is the tree that is copied, ``subdirectory`` where pytest runs below it,
-    ``pytest_args`` what the user gave. ``exclude`` are globs of what is not copied.
+    ``original`` is where the tree appears to tests, and the tree that is copied unless ``source`` is
+    another; ``subdirectory`` is where pytest runs below it, ``exclude`` are globs of what is not copied.
+    Asked for by the rest: ``facts`` of items at collection, ``lenient`` imports, ``counters`` of
+    packets, and which lines of ``watch`` (tree-relative paths) ran.
     """
 
     original: Path
@@ -27,6 +30,16 @@ class Project:
     max_tree_bytes: int = 2048 * 2**20
     network: str = "blocked"
     evidence: bool = True
+    source: Path | None = None
+    facts: bool = False
+    lenient: Lenient | None = None
+    counters: bool = False
+    watch: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    @property
+    def tree(self) -> Path:
+        """The tree that is copied."""
+        return self.source or self.original
 
 
 def find_tree(directory: Path) -> tuple[Path, str]:

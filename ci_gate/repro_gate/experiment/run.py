@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from repro_gate.experiment import stacks
 from repro_gate.experiment.activity import Activity
 from repro_gate.experiment.worker import Pipe, Worker
-from repro_gate.model import Ending, Experiment, ExperimentResult, Failure, Mode, Outcome, TestRun
+from repro_gate.model import Ending, Experiment, ExperimentResult, Failure, Frame, Mode, Outcome, TestRun
 from repro_gate_pytest import wire
 
 _MOST_LOST_SERVERS = 3
@@ -230,7 +231,10 @@ class Run:
                 "conditions": self.experiment.conditions.to_json(),
                 "order": activity.remaining,
                 "channel": inside,
-                "limits": {"memory": self.experiment.limits.memory_bytes},
+                "limits": {
+                    "memory": self.experiment.limits.memory_bytes,
+                    "seconds": self.experiment.limits.test_seconds,
+                },
             }
         )
         return _Lane(worker=worker, pipe=pipe, serial=serial, activity=activity)
@@ -256,9 +260,17 @@ class Run:
         for frame in lane.pipe.frames():
             lane.activity.take(frame, now)
         words = lane.worker.process.output()[1][-3000:] if lane.worker.process is not None else ""
-        lane.activity.process_ended(*ended, now, words)
+        frames = self._stack(lane) if ended[1] == "timeout" else ()
+        lane.activity.process_ended(*ended, now, words, frames)
         lane.pipe.close()
         lane.over = True
+
+    def _stack(self, lane: _Lane) -> tuple[Frame, ...]:
+        """Where a test hung, if it could still say so."""
+        facts = lane.worker.facts
+        tests = frozenset(file for _, file in facts.tests)
+        tree = lane.worker.view_of_tree()
+        return stacks.read(lane.pipe.path, tree=tree, roots=facts.ready.get("roots", {}), tests=tests)
 
     def _watch_time(self, lane: _Lane, now: float) -> None:
         limits = self.experiment.limits

@@ -18,8 +18,8 @@ from typing import Any
 from repro_gate.errors import WireMismatch
 from repro_gate.experiment import tree, wiring
 from repro_gate.experiment.project import Project
-from repro_gate.model import Conditions
-from repro_gate.sandbox import Place, Running, Sandbox
+from repro_gate.model import CollectFailure, Conditions, ItemFacts
+from repro_gate.sandbox import Place, Running, Sandbox, View
 from repro_gate_pytest import wire
 
 _GRACE = 2.0  # seconds for the guard of a test process to end what tests left running
@@ -67,13 +67,34 @@ def _make_pipe(path: Path) -> None:
 
 @dataclass(kw_only=True, slots=True)
 class Facts:
-    """What a test process said of itself and of what it collected."""
+    """What a test process said of itself and of what it collected.
+
+    Only where the project asks for it: ``items`` (where an id is there twice, the first), what ran
+    and was opened at import, and ``origins``: module name -> file, for modules that the tree has, too.
+    """
 
     hello: dict[str, Any] = field(default_factory=dict)
     ready: dict[str, Any] = field(default_factory=dict)
     tests: list[tuple[str, str]] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    items: dict[str, ItemFacts] = field(default_factory=dict)
+    error_causes: list[CollectFailure] = field(default_factory=list)
+    import_lines: dict[str, frozenset[int]] = field(default_factory=dict)
+    import_opened: tuple[str, ...] = ()
+    origins: dict[str, str] = field(default_factory=dict)
+
+    def add_items(self, frame: Mapping[str, Any]) -> None:
+        """Take in the facts of tests that are in the list already."""
+        for data in frame["items"]:
+            test = self.tests[int(data["t"])][0]
+            self.items.setdefault(test, ItemFacts.from_json(test, data, frame))
+
+    def add_imports(self, frame: Mapping[str, Any]) -> None:
+        """Take in what happened while modules were imported."""
+        self.import_lines = {str(path): frozenset(map(int, lines)) for path, lines in frame.get("lines", {}).items()}
+        self.import_opened = tuple(map(str, frame.get("opened", ())))
+        self.origins = {str(module): str(file) for module, file in frame.get("origins", {}).items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,12 +147,11 @@ class Worker:
         self.place.tree.parent.mkdir(parents=True, exist_ok=True)
         tree.copy_tree(template, self.place.tree, exclude=(), max_bytes=1 << 62)
 
-    def launch(self, *, fork: bool, pytest_args: tuple[str, ...], conditions: Conditions | None = None) -> None:
-        """Start the process; it collects and says READY by itself."""
+    def launch(self, *, fork: bool, pytest_args: tuple[str, ...], facts: bool = False) -> None:
+        """Start the process; it collects and says READY by itself, before that ``facts`` if asked."""
         self.stop()
         self.facts = Facts()
-        conditions = conditions or self.conditions
-        values = conditions.to_json()
+        values = self.conditions.to_json()
         for name in ("commands", "events"):
             (self.place.wire / name).unlink(missing_ok=True)
         self.events = Pipe(self.place.wire / "events")
@@ -147,6 +167,7 @@ class Worker:
             "cwd_on_path": self._project.cwd_on_path,
             "evidence": self._project.evidence,
             "watch": [view.tree, view.home, view.tmp],
+            **self._asked(facts=facts),
         }
         (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
         plugin = view.shelf or str(wiring.plugin_root())
@@ -156,13 +177,41 @@ class Worker:
             self.place,
             self._project.interpreter,
             argv,
-            env=wire.start_environment(values, self._project.environment, view.home, view.tmp),
+            env=self._variables(values, view),
             umask=wire.start_umask(values),
             subdirectory=self._project.subdirectory,
-            readable=[str(wiring.plugin_package())],
+            readable=[str(wiring.plugin_package()), *self._project.shelves, *self._project.scripts],
             hostname=wire.start_hostname(values),
-            network=conditions.network == "allowed",
+            network=self.conditions.network == "allowed",
         )
+
+    def _variables(self, values: Mapping[str, Any], view: View) -> dict[str, str]:
+        """What tests see, with the tree's own import roots first."""
+        project = self._project
+
+        def placed(path: str) -> str:
+            return f"{view.shelf}/{Path(path).name}" if view.shelf else path
+
+        env = wire.start_environment(dict(values), project.environment, view.home, view.tmp)
+        roots = [f"{view.tree}/{root}".rstrip("/") for root in project.import_roots]
+        lanes = {"PYTHONPATH": [*roots, *map(placed, project.shelves)], "PATH": [*map(placed, project.scripts)]}
+        for name, first in lanes.items():
+            if first:
+                env[name] = os.pathsep.join([*first, *([env[name]] if env.get(name) else [])])
+        return env
+
+    def _asked(self, *, facts: bool) -> dict[str, Any]:
+        """What of ``start.json`` is there only where the project asks for it."""
+        project = self._project
+        asked = {
+            "facts": facts,
+            "subdirectory": project.subdirectory,
+            "opened": project.facts or bool(project.watch),
+            "counters": project.counters,
+            "lenient": project.lenient.to_json() if project.lenient else None,
+            "lines": {path: sorted(lines) for path, lines in project.watch.items()},
+        }
+        return {name: value for name, value in asked.items() if value}
 
     def listen(self) -> list[dict[str, Any]]:
         """Take in what the process said; returns the frames that concern runs (FORKED, EXITED)."""
@@ -181,6 +230,12 @@ class Worker:
             self.facts.tests.extend((str(test[0]), str(test[1])) for test in frame["tests"])
         elif kind == wire.COLLECT_ERROR:
             self.facts.errors.append((str(frame["node"]), str(frame["text"])))
+            if "f" in frame:
+                self.facts.error_causes.append(CollectFailure.from_json(frame))
+        elif kind == wire.FACTS:
+            self.facts.add_items(frame)
+        elif kind == wire.IMPORTED:
+            self.facts.add_imports(frame)
         elif kind == wire.READY:
             self.facts.ready = frame
             self.facts.notes.extend(map(str, frame.get("notes", ())))
@@ -202,6 +257,10 @@ class Worker:
         self._serial += 1
         name = f"run-{self._serial}"
         return Pipe(self.place.wire / name), f"{self._sandbox.view(self.place).wire}/{name}"
+
+    def view_of_tree(self) -> str:
+        """The tree's directory as the test process sees it."""
+        return self._sandbox.view(self.place).tree
 
     def next_run(self) -> int:
         """A number for a run that this process has not seen."""
