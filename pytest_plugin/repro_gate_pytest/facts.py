@@ -144,9 +144,10 @@ class _Reader:
             return []
         found = self._reach.function(function)
         source = self._reach.source(path)
-        if source is not None and (found is None or found[0].path != path or original in source.imports):
+        alone = getattr(item, "cls", None) is None
+        if source is not None and (found is None or (alone and (found[0].path, found[1].name) != (path, original))):
             # Made by a call, imported, or rebound: how it came to its name is part of it.
-            bound = original in source.bindings or original in source.imports
+            bound = alone and (original in source.bindings or original in source.imports)
             code.keys.add(("name", path, original) if bound else ("all", path))
         if found is None:
             start = getattr(getattr(unwrapped(function), "__code__", None), "co_firstlineno", 0)
@@ -201,7 +202,10 @@ class _Reader:
         decorators = [one for one in node.decorator_list if not sources.plain_parameters(one)]
         rest = [one for one in sources.without_docstring(node.body) if not isinstance(one, _MEMBERS)]
         key = ("class", path, node.name, str(node.lineno))
-        self._reach.add(key, source, [*decorators, *node.bases, *node.keywords, *rest])
+        # Its bases are classes of the lineage themselves: of those only what is named counts.
+        named = [base for base in node.bases if isinstance(base, (ast.Name, ast.Attribute))]
+        others = [base for base in node.bases if base not in named]
+        self._reach.add(key, source, [*decorators, *others, *node.keywords, *rest], named)
         return _Shape(key, source, {one.name: one for one in members})
 
     def _hook_files(self, session: Any) -> tuple[list[str], list[str]]:

@@ -98,11 +98,11 @@ class Reach:
 
     # -- units ------------------------------------------------------------------------------
 
-    def add(self, key: Key, source: Source, nodes: Iterable[ast.AST]) -> Key:
-        """Make a unit of nodes of one file."""
+    def add(self, key: Key, source: Source, nodes: Iterable[ast.AST], unfollowed: Iterable[ast.AST] = ()) -> Key:
+        """Make a unit of nodes of one file; what ``unfollowed`` ones name is left to the caller."""
         if key not in self._units:
             nodes = list(nodes)
-            self._units[key] = Unit(sources.digest(nodes), self._needs(source, nodes), source.path)
+            self._units[key] = Unit(sources.digest([*nodes, *unfollowed]), self._needs(source, nodes), source.path)
         return key
 
     def body(self, source: Source, node: FunctionNode, decorators: Iterable[ast.AST], *extra: str) -> Key:

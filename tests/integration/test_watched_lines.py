@@ -115,7 +115,9 @@ def root(project: MakeProject) -> Path:
 
 def lines_of(lab: TestLab, mode: Mode) -> dict[str, set[int]]:
     result = lab.run(mode)
-    assert {str(run.outcome) for run in result.runs} == {"passed"}, [run.output[-800:] for run in result.runs if run.output]
+    assert {str(run.outcome) for run in result.runs} == {"passed"}, [
+        run.output[-800:] for run in result.runs if run.output
+    ]
     return {
         run.id.partition("::")[2]: {line for _, line in run.evidence.lines} if run.evidence else set()
         for run in result.runs
@@ -142,7 +144,9 @@ def test_lines_and_files_that_are_not_watched_are_not_told(root: Path, host_lab:
     assert set().union(*found.values()) == {4}
 
 
-def test_the_lines_of_a_failing_test_are_told_and_paths_are_of_the_tree(project: MakeProject, host_lab: MakeLab) -> None:
+def test_the_lines_of_a_failing_test_are_told_and_paths_are_of_the_tree(
+    project: MakeProject, host_lab: MakeLab
+) -> None:
     files = {
         "pytest.ini": "[pytest]\n",
         "sub/src/mod.py": "def f():\n    raise ValueError\n",
