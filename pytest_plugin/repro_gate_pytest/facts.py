@@ -38,6 +38,15 @@ def frames(session: Any, zones: failure.Zones, tree: str, chunk: int) -> Iterato
         yield {"ev": wire.FACTS, "items": items, "fixtures": table.fixtures, "files": table.files}
 
 
+def _allowed_network(item: Any) -> str:
+    """The reason of the mark ``repro_network``, which a test must give to be let off."""
+    mark = item.get_closest_marker("repro_network") if hasattr(item, "get_closest_marker") else None
+    if mark is None:
+        return ""
+    reason = mark.kwargs.get("reason") or (mark.args[0] if mark.args else "")
+    return wire.clip(str(reason), 300)
+
+
 class _Table:
     """What many items of a frame share, sent once."""
 
@@ -109,6 +118,7 @@ class _Reader:
             "index": index,
             "params": wire.clip(params, _MOST_PARAMS),
             "fixtures": [table.number(table.fixtures, entry) for entry in code.places],
+            "network": _allowed_network(item),
             "reads": [table.number(table.files, entry) for entry in code.files],
         }
         found.update((name, value) for name, value in optional.items() if value)

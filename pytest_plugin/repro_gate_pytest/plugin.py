@@ -63,7 +63,8 @@ def pytest_cmdline_main(config: Any) -> int | None:
 
 
 def pytest_configure(config: Any) -> None:
-    """Watch retries in an ordinary run."""
+    """Know our mark, also under --strict-markers; watch retries in an ordinary run."""
+    config.addinivalue_line("markers", "repro_network(reason): may use the network in repro-gate's eyes")
     if _enlistment() is None and any(name in sys.modules for name in _RETRIERS):
         from repro_gate_pytest.retries import RetryWatch
 

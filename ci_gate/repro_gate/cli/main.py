@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from repro_gate import __version__
+from repro_gate.cli.checking import CheckOrder, run_check
 from repro_gate.cli.examining import run_doctor
 from repro_gate.cli.replaying import run_replay, run_show, run_unpack, run_verify
 from repro_gate.cli.scanning import Order, run_scan
@@ -158,6 +159,77 @@ def scan(
         investigate=not no_causes,
     )
     _leave(lambda: run_scan(order, consoles, dict(os.environ)), consoles)
+
+
+@app.command()
+def check(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATHS] [-- PYTEST ARGS]", help="Which tests, as one would tell pytest.", show_default=False
+        ),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="The commit to compare with.", metavar="REF", show_default=False)
+    ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="The commit to judge (default: the one checked out).", metavar="REF", show_default=False),
+    ] = None,
+    gates: Annotated[
+        str | None,
+        typer.Option(help="fail-to-pass, network, flaky (default: all).", metavar="NAMES", show_default=False),
+    ] = None,
+    event: Annotated[
+        Path | None,
+        typer.Option(
+            help="What is said of the change: GitHub's event, or {title, body, labels, author}.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    sandbox: Annotated[str | None, typer.Option(help="auto, docker or bubblewrap.", show_default=False)] = None,
+    image: Annotated[
+        str | None, typer.Option(help="Run in this image (or a Dockerfile's).", metavar="NAME", show_default=False)
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Seconds for each gate.", metavar="SECONDS", show_default=False)
+    ] = None,
+    jobs: Annotated[
+        str | None, typer.Option(help="Processes at a time (default: one per core).", metavar="N", show_default=False)
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            help="An interpreter that has the project's dependencies (default: an environment is made).",
+            metavar="PATH",
+            show_default=False,
+        ),
+    ] = None,
+    report_json: Annotated[
+        Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
+    ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Write a page for reviewers as Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Prove that a change's new tests fail on base and pass on head, every time, and reach for no network."""
+    consoles = _terminal(quiet, no_color)
+    order = CheckOrder(
+        directory=Path.cwd(),
+        arguments=tuple(arguments or ()),
+        base=base,
+        head=head,
+        gates=gates,
+        event=event,
+        overrides={"sandbox": sandbox, "image": image, "budget": budget, "jobs": jobs},
+        python=python,
+        report_json=report_json,
+        summary=summary,
+    )
+    _leave(lambda: run_check(order, consoles, dict(os.environ)), consoles)
 
 
 @app.command()

@@ -57,9 +57,11 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[^\s,=\x00]+$")]
 Axis = Annotated[str, BeforeValidator(_is_axis)]
+LevelName = Literal["off", "warn", "block"]
 Command = Annotated[Text, BeforeValidator(_is_command)]
 
 _AXIS_NAMES = f"list of axes: {', '.join(AXES)}"
+_LEVELS = '"off", "warn" or "block"'
 _NAMES = "list of names of environment variables"
 
 
@@ -186,6 +188,22 @@ class Schema(BaseModel):
         Literal["blocked", "allowed"],
         Key(kind="text", allowed='"blocked" or "allowed"', about="Whether tests may reach more than loopback."),
     ] = "blocked"
+    gate_fail_to_pass: Annotated[
+        LevelName,
+        Key(kind="text", allowed=_LEVELS, about="Gate of `check`: tests that fail on base and pass on head."),
+    ] = "block"
+    gate_network: Annotated[
+        LevelName,
+        Key(kind="text", allowed=_LEVELS, about="Gate of `check`: no test reaches for more than loopback."),
+    ] = "block"
+    gate_flaky: Annotated[
+        LevelName,
+        Key(kind="text", allowed=_LEVELS, about="Gate of `check`: new and changed tests behave the same every time."),
+    ] = "block"
+    test_globs: Annotated[
+        list[Text],
+        Key(kind="words", allowed="list of globs", about="Further files that belong to the tests, not to the product."),
+    ] = []
     axes: Annotated[
         list[Axis],
         Key(kind="names", allowed=_AXIS_NAMES, about="Sources of nondeterminism to vary."),

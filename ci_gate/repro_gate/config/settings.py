@@ -51,6 +51,10 @@ class Settings:
     pass_env: tuple[str, ...]
     redact: tuple[str, ...]
     network: Literal["blocked", "allowed"]
+    gate_fail_to_pass: Literal["off", "warn", "block"]
+    gate_network: Literal["off", "warn", "block"]
+    gate_flaky: Literal["off", "warn", "block"]
+    test_globs: tuple[str, ...]
     axes: tuple[str, ...]
     without_axes: tuple[str, ...]
     capsules: str

@@ -16,6 +16,7 @@ class Project:
 
     ``original`` is where the tree appears to tests, and the tree that is copied unless ``source`` is
     another; ``subdirectory`` is where pytest runs below it, ``exclude`` are globs of what is not copied.
+    ``import_roots`` (in the tree) and ``shelves`` (directories beside it) go on sys.path, ``scripts`` on PATH.
     Asked for by the rest: ``facts`` of items at collection, ``lenient`` imports, ``counters`` of
     packets, and which lines of ``watch`` (tree-relative paths) ran.
     """
@@ -31,6 +32,9 @@ class Project:
     network: str = "blocked"
     evidence: bool = True
     source: Path | None = None
+    import_roots: tuple[str, ...] = ()
+    shelves: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
     facts: bool = False
     lenient: Lenient | None = None
     counters: bool = False

@@ -34,7 +34,10 @@ class Silent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """What a campaign is asked to do. Times in seconds; ``newest`` ranks test files, newest first."""
+    """What a campaign is asked to do. Times in seconds; ``newest`` ranks test files, newest first.
+
+    ``only`` these of the collected tests are run; None: all.
+    """
 
     runs: int = 20
     budget: float | None = None
@@ -48,6 +51,7 @@ class Options:
     keep_runs: Path | None = None
     newest: Mapping[str, int] = field(default_factory=dict)
     suspects_first: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
 
 
 @dataclass(kw_only=True, slots=True)

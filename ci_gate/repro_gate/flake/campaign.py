@@ -106,8 +106,9 @@ class Campaign:
         facts = self._lab.collect(Experiment(tests=None, conditions=self._rounds.neutral()))
         self._collect_seconds = self._clock() - began
         self._progress.advance()
-        ids = [test for test, _ in facts.tests]
-        self._rounds.files = dict(facts.tests)
+        only = self._options.only
+        ids = [test for test, _ in facts.tests if only is None or test in only]
+        self._rounds.files = {test: file for test, file in facts.tests if only is None or test in only}
         findings.duplicates = {test for test, times in Counter(ids).items() if times > 1}
         findings.tally.register(ids)
         findings.collect_errors = list(facts.errors)

@@ -138,7 +138,7 @@ class Rounds:
         """The tests of the next run: all that are undecided, or what the time left allows."""
         tally = self.findings.tally
         budget = self._options.budget
-        if not tally.conditions[:-1]:
+        if not tally.conditions[:-1] and self._options.only is None:
             return None
         ids = [test for test in tally.rows if test not in self.decided]
         if budget is not None:

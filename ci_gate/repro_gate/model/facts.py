@@ -32,7 +32,8 @@ class ItemFacts:
 
     ``original`` is its name without parameters, ``params`` their reprs, ``index`` its number among
     equal ``file::class::original``. ``fingerprint`` is equal for equal code wherever it stands;
-    ``reads_modules`` are the files of test support that this code reaches.
+    ``reads_modules`` are the files of test support that this code reaches; ``network`` is the reason for
+    which it may use the network (its mark ``repro_network``), or empty.
     """
 
     id: str
@@ -45,6 +46,7 @@ class ItemFacts:
     fixtures: tuple[FixturePlace, ...]
     fingerprint: str
     reads_modules: tuple[str, ...]
+    network: str = ""
 
     @classmethod
     def from_json(cls, test: str, data: Mapping[str, Any], table: Mapping[str, Any]) -> ItemFacts:
@@ -63,6 +65,7 @@ class ItemFacts:
             span=(int(first), int(last)),
             fixtures=tuple(_fixture(table["fixtures"][int(number)]) for number in data.get("fixtures", ())),
             fingerprint=str(data["fingerprint"]),
+            network=str(data.get("network", "")),
             reads_modules=tuple(str(table["files"][int(number)]) for number in data.get("reads", ())),
         )
 

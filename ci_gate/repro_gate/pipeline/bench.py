@@ -7,7 +7,7 @@ from pathlib import Path
 from repro_gate.config import Settings
 from repro_gate.experiment import Lab, Project, find_tree, visible_environment
 from repro_gate.pipeline.request import Effects, Request
-from repro_gate.sandbox import Interpreter, choose, docker, probe
+from repro_gate.sandbox import Interpreter, Sandbox, choose, docker, probe
 
 _SLACK = 1.25  # the kernel's limit comes after ours, which knows which test to blame
 
@@ -19,7 +19,9 @@ def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interp
     # Who names an image means it. Without one, the suite's own environment is at home on this machine: a
     # minimal image has the interpreter and its packages, but not the programs that the tests may call.
     wanted = "docker" if settings.image and settings.sandbox == "auto" else settings.sandbox
-    sandbox, note = choose(wanted, lambda: _containers(request, effects, here), order=("bubblewrap",))
+    sandbox, note = choose(
+        wanted, lambda: _containers(settings, request.directory, effects, here), order=("bubblewrap",)
+    )
     interpreter = sandbox.interpreter(request.image_python) or here
     environment, withheld = visible_environment(
         effects.environ, user_base=interpreter.user_base, allow=settings.pass_env
@@ -51,6 +53,14 @@ def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interp
     return lab, notes, interpreter
 
 
+def sandbox_for(settings: Settings, directory: Path, effects: Effects, here: Interpreter) -> tuple[Sandbox, str]:
+    """The sandbox of a gate, and a note where a better one was not to be had: never silently the host.
+
+    Raises SandboxUnavailable, SandboxLost or ImageMissing.
+    """
+    return choose(settings.sandbox, lambda: _containers(settings, directory, effects, here), settle_for_host=False)
+
+
 def jobs_of(settings: Settings, effects: Effects) -> int:
     """How many processes may work at a time."""
     return settings.jobs if settings.jobs is not None else max(1, effects.cores)
@@ -61,14 +71,13 @@ def memory_of(settings: Settings, effects: Effects) -> int:
     return settings.memory_limit * 2**20 if settings.memory_limit else effects.free_memory() * 3 // 4
 
 
-def _containers(request: Request, effects: Effects, here: Interpreter) -> docker.Docker:
+def _containers(settings: Settings, directory: Path, effects: Effects, here: Interpreter) -> docker.Docker:
     """The docker sandbox of this job. Raises SandboxUnavailable, SandboxLost, ImageMissing."""
-    settings = request.settings
     engine = effects.engine()
     docker.sweep_abandoned(engine)
     return docker.Docker(
         engine,
-        image_for(engine, settings.image, request.directory, here),
+        image_for(engine, settings.image, directory, here),
         run=effects.random_bytes(6).hex(),
         bounds=docker.Bounds(memory_bytes=int(memory_of(settings, effects) * _SLACK), cpus=effects.cores),
     )

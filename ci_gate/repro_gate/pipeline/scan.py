@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from repro_gate.change import Head, head, newest_files
@@ -29,50 +29,64 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
     Raises ReproGateError only where nothing was found yet. ``on_report`` sees the report before
     capsules are packed, so that a disk that is full by then loses nothing.
     """
+    lab, notes, interpreter = open_lab(request, effects)
+    with lab:
+        return scan_in(lab, request, effects, head(lab.project.original), notes, interpreter, on_report)
+
+
+def scan_in(
+    lab: Lab,
+    request: Request,
+    effects: Effects,
+    commit: Head,
+    notes: Sequence[str],
+    interpreter: Interpreter,
+    on_report: Callable[[FlakeReport], None] | None = None,
+    *,
+    only: frozenset[str] | None = None,
+) -> FlakeReport:
+    """``scan`` in a lab that is open already, whose tree is ``commit``; ``only`` these tests, if any are named."""
     settings = request.settings
     began, started_at = effects.monotonic(), effects.now()
     seed = settings.seed if settings.seed is not None else int.from_bytes(effects.random_bytes(3), "big")
-    lab, notes, interpreter = open_lab(request, effects)
-    with lab:
-        campaign = Campaign(
-            lab,
-            _options(request, effects, seed, lab),
-            values(started_at.date(), installed_locales(lab)),
-            clock=effects.monotonic,
-            today=started_at.date(),
-            jobs=jobs_of(settings, effects),
-            progress=effects.progress,
-        )
-        try:
-            findings = campaign.run()
-            verdicts = judge.verdicts(findings)
-            commit = head(lab.project.original)
+    campaign = Campaign(
+        lab,
+        dataclasses.replace(_options(request, effects, seed, lab), only=only),
+        values(started_at.date(), installed_locales(lab)),
+        clock=effects.monotonic,
+        today=started_at.date(),
+        jobs=jobs_of(settings, effects),
+        progress=effects.progress,
+    )
+    try:
+        findings = campaign.run()
+        verdicts = judge.verdicts(findings)
 
-            def report(tests: tuple[TestVerdict, ...]) -> FlakeReport:
-                return FlakeReport(
-                    seed=seed,
-                    runs=findings.runs_done,
-                    directed_runs=findings.directed_runs,
-                    tests=tests,
-                    sandbox=Sandboxing(name=lab.sandbox.name, hermetic=lab.sandbox.hermetic, notes=lab.sandbox.notes()),
-                    mode=str(findings.mode),
-                    mode_reason=findings.mode_reason,
-                    python=findings.facts.get("python", interpreter.version),
-                    pytest=findings.facts.get("pytest", ""),
-                    seconds=round(effects.monotonic() - began, 2),
-                    notes=(*notes, *findings.notes),
-                    incomplete=findings.incomplete or _unconfirmed(tests, request) or _unused(findings),
-                    root=str(lab.project.original / lab.project.subdirectory),
-                    commit=commit.commit,
-                    started_at=started_at.isoformat(timespec="seconds"),
-                )
+        def report(tests: tuple[TestVerdict, ...]) -> FlakeReport:
+            return FlakeReport(
+                seed=seed,
+                runs=findings.runs_done,
+                directed_runs=findings.directed_runs,
+                tests=tests,
+                sandbox=Sandboxing(name=lab.sandbox.name, hermetic=lab.sandbox.hermetic, notes=lab.sandbox.notes()),
+                mode=str(findings.mode),
+                mode_reason=findings.mode_reason,
+                python=findings.facts.get("python", interpreter.version),
+                pytest=findings.facts.get("pytest", ""),
+                seconds=round(effects.monotonic() - began, 2),
+                notes=(*notes, *findings.notes),
+                incomplete=findings.incomplete or _unconfirmed(tests, request) or _unused(findings),
+                root=str(lab.project.original / lab.project.subdirectory),
+                commit=commit.commit,
+                started_at=started_at.isoformat(timespec="seconds"),
+            )
 
-            if on_report is not None:
-                on_report(report(verdicts))
-            verdicts = _publish(verdicts, findings, campaign, request, effects, lab, interpreter, seed, commit)
-            return report(verdicts)
-        finally:
-            campaign.close()
+        if on_report is not None:
+            on_report(report(verdicts))
+        verdicts = _publish(verdicts, findings, campaign, request, effects, lab, interpreter, seed, commit)
+        return report(verdicts)
+    finally:
+        campaign.close()
 
 
 def _unconfirmed(tests: tuple[TestVerdict, ...], request: Request) -> str:

@@ -34,7 +34,7 @@ def _pieces(report: FlakeReport) -> Iterator[str]:
         "base": None,
         "head": report.commit or None,
         "environment": _environment(report),
-        "campaign": _campaign(report),
+        "campaign": campaign_entry(report),
     }
     yield "{\n"
     for name, value in head.items():
@@ -42,7 +42,7 @@ def _pieces(report: FlakeReport) -> Iterator[str]:
     yield f'"gates": [{{"gate": "flaky", "verdict": "{decision.verdict}", "reason": "{decision.reason}", "findings": '
     yield from _array(_finding(test) for test in findings(report))
     yield '}],\n"tests": '
-    yield from _array(_test(test) for test in report.tests)
+    yield from _array(test_entry(test) for test in report.tests)
     yield f',\n"notes": {_dumped(report.notes)}\n}}\n'
 
 
@@ -70,7 +70,8 @@ def _environment(report: FlakeReport) -> dict[str, object]:
     }
 
 
-def _campaign(report: FlakeReport) -> dict[str, object]:
+def campaign_entry(report: FlakeReport) -> dict[str, object]:
+    """The campaign's numbers."""
     return {
         "seed": report.seed,
         "runs": report.runs,
@@ -92,7 +93,8 @@ def _finding(test: TestVerdict) -> dict[str, object]:
     }
 
 
-def _test(test: TestVerdict) -> dict[str, object]:
+def test_entry(test: TestVerdict) -> dict[str, object]:
+    """One test with its verdict, cause and capsule."""
     cause = test.cause
     return {
         "id": test.id,
@@ -108,7 +110,7 @@ def _test(test: TestVerdict) -> dict[str, object]:
         "interval": test.interval,
         "upper_bound": test.upper_bound,
         "seconds": test.seconds,
-        "failure": _failure(test.failure) if test.failure else None,
+        "failure": failure_entry(test.failure) if test.failure else None,
         "output": words.clip(test.output, LONGEST_TEXT),
         "capsule": _capsule(test.capsule) if test.capsule else None,
     }
@@ -127,7 +129,8 @@ def _intervention(row: Intervention) -> dict[str, object]:
     }
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def failure_entry(failure: Failure) -> dict[str, Any]:
+    """A failure, its message clipped."""
     return {**failure.to_json(), "message": words.clip(failure.message, LONGEST_TEXT)}
 
 

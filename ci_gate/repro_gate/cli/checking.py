@@ -1,0 +1,154 @@
+"""``repro-gate check``: a change against its base."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from repro_gate.change import open_repository
+from repro_gate.change.trees import entries
+from repro_gate.cli.progress import Bar
+from repro_gate.cli.session import Terminal, write_file
+from repro_gate.config import Settings, find_root, load
+from repro_gate.errors import ConfigError, UsageError
+from repro_gate.experiment import find_tree
+from repro_gate.model import CheckReport
+from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change
+from repro_gate.pipeline.request import system_effects
+from repro_gate.report import as_markdown, check_json, check_terminal
+from repro_gate.report.check_outcome import exit_code
+
+_CONFIGURATION = ("pyproject.toml", "repro-gate.toml")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckOrder:
+    """A check as it was ordered."""
+
+    directory: Path
+    arguments: tuple[str, ...]
+    base: str | None
+    head: str | None
+    gates: str | None
+    event: Path | None
+    overrides: Mapping[str, object]
+    python: str | None = None
+    report_json: Path | None = None
+    summary: Path | None = None
+
+
+def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str]) -> int:
+    """Do it, print it, write it; the exit code."""
+    event = read_event(order.event) if order.event is not None else None
+    gates = gates_of(order.gates)
+    pair = resolve_change(order.directory, order.base, order.head, event, environ)
+    settings, weakened = settings_of(order, pair.base_sha, pair.head_sha, environ)
+    request = CheckRequest(
+        directory=order.directory,
+        base=order.base,
+        head=order.head,
+        event=event,
+        gates=gates,
+        settings=settings,
+        arguments=(*settings.pytest_args, *order.arguments),
+        python=order.python or settings.python,
+        command=again(order, pair.base_sha, pair.head_sha),
+    )
+    with Bar(terminal.err, quiet=terminal.quiet) as bar:
+        report = check(request, pair, system_effects(bar))
+    _tell(report, order, terminal, weakened)
+    return int(exit_code(report))
+
+
+def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal, weakened: tuple[str, ...]) -> None:
+    for line in check_terminal.lines(report):
+        terminal.out.print(line, markup=False, soft_wrap=True)
+    for line in weakened:
+        terminal.out.print(f"Note: {line}", markup=False, soft_wrap=True)
+    if report.trouble is not None and report.trouble.details:
+        terminal.err.print(report.trouble.details, markup=False, soft_wrap=True)
+    if order.report_json is not None:
+        write_file(order.report_json, lambda stream: check_json.write(report, stream))
+    if order.summary is not None:
+        write_file(order.summary, lambda stream: stream.writelines([as_markdown.page(report)]))
+    if not terminal.quiet:
+        for path in (order.report_json, order.summary):
+            if path is not None:
+                terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
+
+
+def gates_of(text: str | None) -> tuple[str, ...]:
+    """The gates that are named, in their order. Raises UsageError for one that is none."""
+    if text is None:
+        return GATES
+    named = text.replace(",", " ").split()
+    for name in named:
+        if name not in GATES:
+            near = difflib.get_close_matches(name, GATES, 1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(f"{name!r} is no gate{hint}.", next_step=f"Gates are {', '.join(GATES)}.")
+    if not named:
+        raise UsageError("--gates names no gate.", next_step=f"Gates are {', '.join(GATES)}.")
+    return tuple(gate for gate in GATES if gate in named)
+
+
+def read_event(path: Path) -> dict[str, Any]:
+    """What is said of the change. Raises UsageError for a file that is not there or no JSON object."""
+    try:
+        event = json.loads(path.read_bytes())
+    except OSError as broken:
+        raise UsageError(f"Cannot read {path}: {broken.strerror}.", next_step="Name a file with `--event`.") from broken
+    except (ValueError, RecursionError):
+        raise UsageError(f"{path} is no JSON.", next_step="Give GitHub's event payload, or a JSON object.") from None
+    if not isinstance(event, dict):
+        raise UsageError(f"{path} holds no JSON object.", next_step="Give GitHub's event payload, or a JSON object.")
+    return event
+
+
+def settings_of(
+    order: CheckOrder, base: str, head: str, environ: Mapping[str, str]
+) -> tuple[Settings, tuple[str, ...]]:
+    """The policy is base's; what head would change of it is said.
+
+    Raises ConfigError where base's cannot be read.
+    """
+    repository = open_repository(order.directory, environ)
+    inside = find_root(order.directory).relative_to(find_tree(order.directory)[0])
+    loaded: list[Settings | None] = []
+    for commit in (base, head):
+        with tempfile.TemporaryDirectory(prefix="rg-config-") as directory:
+            for entry in entries(repository, commit):
+                if entry.path in {(inside / name).as_posix() for name in _CONFIGURATION}:
+                    (Path(directory) / Path(entry.path).name).write_bytes(repository.blob(entry.sha))
+            try:
+                loaded.append(load(Path(directory), order.overrides, environ))
+            except ConfigError:
+                if commit == base:
+                    raise
+                loaded.append(None)
+    settings, later = loaded
+    assert settings is not None
+    if later is None:
+        return settings, ("the configuration of this change cannot be read; base's was used",)
+    before, after = settings.explain(), later.explain()
+    changed = [
+        f"{old.split(' = ')[0]}: {old.split(' = ', 1)[1]} -> {new.split(' = ', 1)[1]}"
+        for old, new in zip(before, after, strict=True)
+        if old != new
+    ]
+    return settings, tuple(f"this change alters the policy, and was judged by base's: {line}" for line in changed)
+
+
+def again(order: CheckOrder, base: str, head: str) -> str:
+    """The whole command that repeats a check, on the same two commits."""
+    valued: dict[str, object] = {"--gates": order.gates, "--event": order.event, "--python": order.python}
+    valued |= {f"--{name}": value for name, value in order.overrides.items()}
+    options = [f"{name}={value}" for name, value in valued.items() if value is not None]
+    dashes = ("--",) if any(argument.startswith("-") for argument in order.arguments) else ()
+    return shlex.join(["repro-gate", "check", f"--base={base}", f"--head={head}", *options, *dashes, *order.arguments])

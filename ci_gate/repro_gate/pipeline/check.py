@@ -1,0 +1,303 @@
+"""A check of a change: its trees, its environment, and each gate that is asked for; one report.
+
+Belongs here: the order of these, and what becomes of an error in between. Does not belong here:
+what any gate decides (gates), and printing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from repro_gate.change import (
+    Head,
+    Pair,
+    claims,
+    describe,
+    messages_between,
+    open_repository,
+    resolve,
+)
+from repro_gate.config import Settings
+from repro_gate.errors import ExitCode, ReproGateError
+from repro_gate.experiment import Project, find_tree, tree_wipe
+from repro_gate.gates import flaky, network
+from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
+from repro_gate.gates.fail_to_pass.candidates import Candidates, compare
+from repro_gate.model import (
+    CheckReport,
+    Conditions,
+    FlakeReport,
+    GateResult,
+    GateVerdict,
+    Level,
+    ReasonCode,
+    Sandboxing,
+    Side,
+    Trouble,
+)
+from repro_gate.pipeline.bench import jobs_of, sandbox_for
+from repro_gate.pipeline.provision import Provider
+from repro_gate.pipeline.request import Effects, Request
+from repro_gate.pipeline.scan import scan_in
+from repro_gate.pipeline.stages import LabBench
+from repro_gate.pipeline.subject import Subject, open_subject
+from repro_gate.sandbox import Sandbox, probe
+
+GATES = (GATE, network.GATE, flaky.GATE)
+HEAD = Stage(side=Side.HEAD)
+CONTROL = Stage(side=Side.CONTROL)
+_NETWORK_SECONDS = 900.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest:
+    """What to check. ``settings`` are base's; ``python`` None: an environment is made from what the tree declares.
+
+    ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
+    """
+
+    directory: Path
+    base: str | None
+    head: str | None
+    event: Mapping[str, Any] | None
+    gates: tuple[str, ...]
+    settings: Settings
+    arguments: tuple[str, ...]
+    python: str | None
+    command: str
+
+
+def resolve_change(
+    directory: Path,
+    request_base: str | None,
+    head: str | None,
+    event: Mapping[str, Any] | None,
+    environ: Mapping[str, str],
+) -> Pair:
+    """The two commits of a change. Raises UsageError, GitFailed or HistoryMissing."""
+    return resolve(open_repository(directory, environ), base=request_base, head=head, event=event)
+
+
+def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
+    """Run the gates on a change. An error that makes it inconclusive is part of the report."""
+    run = _Check(request=request, pair=pair, effects=effects)
+    began, started = effects.monotonic(), effects.now()
+    trouble: Trouble | None = None
+    try:
+        run.all()
+    except ReproGateError as error:
+        if error.exit_code is not ExitCode.INCONCLUSIVE:
+            raise
+        trouble = Trouble(slug=error.slug, text=str(error), next_step=error.next_step, details=error.details)
+    return CheckReport(
+        base=pair.base_sha,
+        head=pair.head_sha,
+        how=str(pair.how),
+        gates=tuple(run.results),
+        levels=levels_of(request.settings),
+        command=request.command,
+        sandbox=run.sandboxing,
+        environment=run.environment,
+        python=run.versions.get("python", ""),
+        pytest=run.versions.get("pytest", ""),
+        campaign=run.campaign,
+        trouble=trouble,
+        notes=tuple(dict.fromkeys(run.notes)),
+        seconds=round(effects.monotonic() - began, 2),
+        started_at=started.isoformat(timespec="seconds"),
+    )
+
+
+def levels_of(settings: Settings) -> dict[str, Level]:
+    """The policy of each gate."""
+    return {
+        GATE: Level(settings.gate_fail_to_pass),
+        network.GATE: Level(settings.gate_network),
+        flaky.GATE: Level(settings.gate_flaky),
+    }
+
+
+@dataclass(kw_only=True)
+class _Check:
+    request: CheckRequest
+    pair: Pair
+    effects: Effects
+    results: list[GateResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    sandboxing: Sandboxing | None = None
+    environment: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    campaign: FlakeReport | None = None
+
+    def all(self) -> None:
+        """The gates in order, each result kept as it comes."""
+        wanted = [gate for gate in self.request.gates if levels_of(self.request.settings)[gate] is not Level.OFF]
+        if self.pair.nothing_changed:
+            self.results += [
+                GateResult(gate=gate, verdict=GateVerdict.NEUTRAL, reason=ReasonCode.NOTHING_TO_JUDGE)
+                for gate in wanted
+            ]
+            return
+        with _directory() as directory:
+            subject = self._subject(directory)
+            sandbox = self._sandbox()
+            try:
+                self._in(directory, subject, sandbox, wanted)
+            finally:
+                sandbox.close()
+
+    def _subject(self, directory: Path) -> Subject:
+        self.effects.progress.phase("reading the change", 1)
+        settings = self.request.settings
+        repository = open_repository(self.request.directory, self.effects.environ)
+        subject = open_subject(
+            repository,
+            self.pair,
+            directory,
+            test_globs=settings.test_globs,
+            max_bytes=settings.max_tree_mib * 2**20,
+        )
+        self.notes += subject.notes
+        return subject
+
+    def _sandbox(self) -> Sandbox:
+        """Where the tests run: never silently on the host."""
+        request = self.request
+        here = probe(request.python or sys.executable, self.effects.environ, request.directory)
+        sandbox, note = sandbox_for(request.settings, request.directory, self.effects, here)
+        if note:
+            self.notes.append(note)
+        self.sandboxing = Sandboxing(name=sandbox.name, hermetic=sandbox.hermetic, notes=sandbox.notes())
+        return sandbox
+
+    def _in(self, directory: Path, subject: Subject, sandbox: Sandbox, wanted: list[str]) -> None:
+        request, settings, effects = self.request, self.request.settings, self.effects
+        effects.progress.phase("preparing the environment", 1)
+        provider = Provider(
+            settings=settings, effects=effects, sandbox=sandbox, here=request.directory, directory=directory
+        )
+        provision = provider.provide(subject.trees, request.python, sys.executable)
+        self.notes += provision.notes
+        self.environment = provision.name
+        tree, subdirectory = find_tree(request.directory)
+        room = provision.room(Side.HEAD, Side.HEAD)
+        project = Project(
+            original=tree,
+            subdirectory=subdirectory,
+            pytest_args=request.arguments,
+            interpreter=room.interpreter,
+            environment=room.environment,
+            cwd_on_path=settings.invocation != "pytest",
+            exclude=settings.exclude,
+            max_tree_bytes=settings.max_tree_mib * 2**20,
+            network=settings.network,
+        )
+        bench = LabBench(
+            project=project,
+            sandbox=sandbox,
+            trees=subject.trees,
+            watched=subject.watched,
+            provision=provision,
+            directory=directory,
+            jobs=jobs_of(settings, effects),
+            clock=effects.monotonic,
+            collect_seconds=settings.collect_timeout,
+            progress=lambda words: effects.progress.advance(0.0, words),
+        )
+        facts = {**subject.facts, "dependencies": subject.facts["dependencies"] and provision.differing}
+        case = Case(
+            base_sha=self.pair.base_sha,
+            head_sha=self.pair.head_sha,
+            packages=provision.packages,
+            environment=provision.name,
+            command=request.command,
+            **facts,
+        )
+        try:
+            for gate in wanted:
+                effects.progress.phase(f"gate {gate}", 1)
+                self.results.append(self._gate(gate, case, bench, subject))
+                effects.progress.advance()
+        finally:
+            self.versions = bench.versions()
+            bench.close()
+
+    def _gate(self, gate: str, case: Case, bench: LabBench, subject: Subject) -> GateResult:
+        if gate == GATE:
+            return self._prove(case, bench)
+        candidates = self._candidates(case, bench)
+        if gate == network.GATE:
+            return self._network(case, bench, candidates)
+        return self._flaky(bench, candidates, subject)
+
+    def _prove(self, case: Case, bench: LabBench) -> GateResult:
+        repository = open_repository(self.request.directory, self.effects.environ)
+        said = claims(
+            describe(self.request.event or {}),
+            messages_between(repository, self.pair.base_sha, self.pair.head_sha),
+        )
+        settings = self.request.settings
+        policy = Policy(
+            today=self.effects.now().date(),
+            first_seconds=settings.test_timeout,
+            total_seconds=settings.budget or 3600.0,
+        )
+        return prove(case, bench, said, policy)
+
+    def _candidates(self, case: Case, bench: LabBench) -> Candidates:
+        head = bench.collect(HEAD, Conditions())
+        base = bench.collect(CONTROL, Conditions())
+        return compare(case, base.items, head.items)
+
+    def _network(self, case: Case, bench: LabBench, candidates: Candidates) -> GateResult:
+        head = bench.collect(HEAD, Conditions())
+        allowed = {test: item.network for test, item in head.items.items() if item.network}
+        seconds = self.request.settings.budget or _NETWORK_SECONDS
+        tests = {test: item.file for test, item in head.items.items()}
+        return network.judge(bench, tests, own=frozenset(candidates.chosen), allowed=allowed, seconds=seconds)
+
+    def _flaky(self, bench: LabBench, candidates: Candidates, subject: Subject) -> GateResult:
+        """A campaign over the change's tests; with a budget over the rest as well, these first."""
+        own = frozenset(candidates.chosen)
+        if not own:
+            return flaky.judge(None, own)
+        settings = self.request.settings
+        request = Request(
+            directory=self.request.directory,
+            arguments=self.request.arguments,
+            settings=settings,
+            python=bench.project.interpreter.executable,
+            cwd_on_path=settings.invocation != "pytest",
+        )
+        lab = bench.plain_lab(HEAD)
+        only = own if settings.budget is None else None
+        with lab:
+            self.campaign = scan_in(
+                lab, request, self.effects, Head(commit=self.pair.head_sha), (), lab.project.interpreter, only=only
+            )
+        return flaky.judge(self.campaign, own)
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    """A place for trees that goes at the end, whatever happens."""
+    place = Path(tempfile.mkdtemp(prefix="rg-check-"))
+    try:
+        yield place
+    finally:
+        tree_wipe(place)
+
+
+def with_levels(report: CheckReport, levels: dict[str, Level]) -> CheckReport:
+    """The report under other policies."""
+    return dataclasses.replace(report, levels=levels)
+
+
+Progressed = Callable[[str], None]

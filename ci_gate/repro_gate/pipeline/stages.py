@@ -1,0 +1,143 @@
+"""Runs what the fail-to-pass gate asks for: a lab for each stage, opened when it is first needed.
+
+Belongs here: stages to trees, interpreters and labs. Does not belong here: what to run (gates), and
+how it is run (experiment).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repro_gate.experiment import Job, Lab, Project
+from repro_gate.gates.fail_to_pass import Collection, Request, Stage
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Side
+from repro_gate.pipeline.provision import Provision, Room
+from repro_gate.sandbox import Sandbox
+
+_STEP = 0.02  # seconds that one lab is waited for while others work, too
+
+
+@dataclass(kw_only=True)
+class LabBench:
+    """A ``Bench`` over labs. Leave it by ``close``: it ends every process and removes every copy.
+
+    ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in.
+    """
+
+    project: Project
+    sandbox: Sandbox
+    trees: Mapping[Side, Path]
+    watched: Callable[[Side], Mapping[str, frozenset[int]]]
+    provision: Provision
+    directory: Path
+    jobs: int
+    clock: Callable[[], float]
+    collect_seconds: float
+    progress: Callable[[str], None] = lambda _words: None
+    _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
+    _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
+    _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
+
+    def collect(self, stage: Stage, conditions: Conditions) -> Collection:
+        """Collect all selected tests on a stage. Raises CollectionFailed."""
+        if (stage, conditions) in self._collected:
+            return self._collected[stage, conditions]
+        self.progress(f"collecting on {_words(stage)}")
+        facts = self.lab(stage).collect(Experiment(tests=None, conditions=conditions))
+        self._facts.setdefault(
+            stage.side,
+            {"python": str(facts.hello.get("python", "")), "pytest": str(facts.ready.get("pytest", ""))},
+        )
+        found = Collection(
+            items=facts.items,
+            failures=tuple(facts.error_causes),
+            import_lines=facts.import_lines,
+            import_opened=tuple(facts.import_opened),
+            strays=tuple(self._strays(facts.origins)),
+        )
+        self._collected[stage, conditions] = found
+        return found
+
+    def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:
+        """Run the requests, those of different stages at the same time."""
+        jobs = [Job(experiment=each.experiment, mode=each.mode, files=each.files) for each in requests]
+        labs: dict[int, Lab] = {}
+        for job, request in zip(jobs, requests, strict=True):
+            lab = self.lab(request.stage)
+            labs[id(lab)] = lab
+            lab.submit(job)
+        self.progress(f"{len(jobs)} experiments on {', '.join(dict.fromkeys(_words(r.stage) for r in requests))}")
+        while any(job.result is None for job in jobs):
+            for lab in labs.values():
+                if lab.busy:
+                    lab.step(_STEP)
+        return [job.result for job in jobs if job.result is not None]
+
+    def plain_lab(self, stage: Stage) -> Lab:
+        """A lab of its own on a stage's tree, in which nothing is watched. The caller opens it."""
+        room = self.provision.room(stage.environment, stage.side)
+        project = dataclasses.replace(self._project(stage, room), source=self.trees[stage.side])
+        return self._new(project)
+
+    def _project(self, stage: Stage, room: Room) -> Project:
+        return dataclasses.replace(
+            self.project,
+            interpreter=room.interpreter,
+            environment=room.environment,
+            import_roots=room.roots,
+            shelves=(str(room.shelf),) if room.shelf else (),
+            scripts=(str(room.scripts),) if room.scripts else (),
+        )
+
+    def _new(self, project: Project) -> Lab:
+        return Lab(project, self.sandbox, jobs=self.jobs, clock=self.clock, collect_seconds=self.collect_seconds)
+
+    def lab(self, stage: Stage) -> Lab:
+        """The lab of a stage, with its own copy of the stage's tree."""
+        if stage not in self._labs:
+            room = self.provision.room(stage.environment, stage.side)
+            project = dataclasses.replace(
+                self._project(stage, room),
+                source=self._tree(stage),
+                facts=True,
+                lenient=stage.lenient,
+                counters=True,
+                watch=self.watched(stage.side),
+            )
+            self._labs[stage] = self._new(project).__enter__()
+        return self._labs[stage]
+
+    def versions(self) -> dict[str, str]:
+        """Python and pytest as head's processes said."""
+        return self._facts.get(Side.HEAD) or next(iter(self._facts.values()), {})
+
+    def close(self) -> None:
+        """End and remove everything."""
+        for lab in self._labs.values():
+            lab.close()
+        self._labs.clear()
+
+    def _tree(self, stage: Stage) -> Path:
+        """The tree of a side; a hollow one is head's with some files replaced."""
+        if not stage.replaced:
+            return self.trees[stage.side]
+        tree = self.directory / f"{stage.side}-{len(self._labs)}"
+        shutil.copytree(self.trees[Side.HEAD], tree, symlinks=True)
+        for path, text in stage.replaced:
+            (tree / path).write_text(text, encoding="utf-8", newline="")
+        return tree
+
+    def _strays(self, origins: Mapping[str, str]) -> Iterable[str]:
+        """Product modules that did not come from the stage's tree."""
+        for module, place in sorted(origins.items()):
+            if module.partition(".")[0] in self.provision.packages and place.startswith("/"):
+                yield f"{module} ({place})"
+
+
+def _words(stage: Stage) -> str:
+    words = {Side.CONTROL: "base as it is", Side.BASE: "base with the new tests", Side.HEAD: "head"}
+    return words.get(stage.side, "head with hollow bodies") + (", lenient" if stage.lenient else "")

@@ -1,0 +1,215 @@
+"""The change under test: its commits, its trees on disk, and the facts that gates ask for.
+
+Belongs here: putting git's answers (``change``) into the words of the gates (``Case``). Does not
+belong here: running anything, and what the facts mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from repro_gate.change import (
+    Change,
+    ChangeKind,
+    Layout,
+    Overlay,
+    Pair,
+    Repository,
+    apply,
+    changed_lines,
+    changes,
+    is_dependency_file,
+    is_mixed_file,
+    layout_between,
+    materialise,
+    parts_changed,
+    plan,
+    statements,
+)
+from repro_gate.change.layout import is_configuration, is_pytest_file
+from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
+from repro_gate.model import ReasonCode, Side
+
+_PROSE_FOLDERS = frozenset(
+    {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
+)
+_PROSE_SUFFIXES = frozenset({".md", ".rst", ".adoc"})
+_PROSE_NAMES = (
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "authors",
+    "contributors",
+    "changelog",
+    "changes",
+    "news",
+    "readme",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A change with its trees: base as it is (CONTROL), base with head's tests (BASE), and head.
+
+    Lines are numbers that can run; ``facts`` are the fields of a gate's ``Case`` that git knows.
+    """
+
+    pair: Pair
+    changes: tuple[Change, ...]
+    layout: Layout
+    overlay: Overlay
+    trees: Mapping[Side, Path]
+    product: tuple[ProductFile, ...]
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    def watched(self, side: Side) -> dict[str, frozenset[int]]:
+        """The changed lines of the product on one side, by file."""
+        on_head = side in (Side.HEAD, Side.HOLLOW)
+        lines = {file.path: file.added if on_head else file.removed for file in self.product}
+        return {path: numbers for path, numbers in lines.items() if numbers}
+
+
+def open_subject(
+    repository: Repository, pair: Pair, directory: Path, *, test_globs: Sequence[str], max_bytes: int
+) -> Subject:
+    """Read the change and write its three trees below ``directory``.
+
+    Raises GitFailed, TreeRefused or DiskFull.
+    """
+    found = changes(repository, pair.base_sha, pair.head_sha)
+    layout = layout_between(repository, pair.base_sha, pair.head_sha, test_globs=test_globs)
+    overlay = plan(repository, found, head=pair.head_sha, layout=layout)
+    trees = {side: directory / str(side) for side in (Side.CONTROL, Side.BASE, Side.HEAD)}
+    notes = [*pair.notes, *overlay.notes]
+    for side, commit in ((Side.CONTROL, pair.base_sha), (Side.BASE, pair.base_sha), (Side.HEAD, pair.head_sha)):
+        notes += materialise(repository, commit, trees[side], max_bytes=max_bytes).notes
+    notes += apply(repository, overlay, trees[Side.BASE]).notes
+    product = tuple(_product(repository, found, layout))
+    facts = {
+        "is_test": layout.is_test,
+        "product": product,
+        "package_data": frozenset(c.path for c in found if _is_package_data(c, layout)),
+        "test_files": frozenset(c.path for c in found if layout.is_test(c.path) and c.path.endswith(".py")),
+        "test_data": frozenset(c.path for c in found if layout.is_test(c.path) and not c.path.endswith(".py")),
+        "test_settings": any(_changes_settings(repository, c) for c in found),
+        "dependencies": any(_changes_dependencies(repository, c) for c in found),
+        "obstacles": tuple(_obstacles(found)),
+        "overlay": overlay.digest,
+    }
+    return Subject(
+        pair=pair,
+        changes=found,
+        layout=layout,
+        overlay=overlay,
+        trees=trees,
+        product=product,
+        facts=facts,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _product(repository: Repository, found: Sequence[Change], layout: Layout) -> Iterator[ProductFile]:
+    """The changed Python files of the product; a rename's old lines count on its old path."""
+    moved: dict[str, frozenset[int]] = {}
+    files: list[ProductFile] = []
+    for change in found:
+        if not change.path.endswith(".py") or not layout.is_product(change.path) or change.submodule:
+            continue
+        lines = changed_lines(repository, change)
+        base = _text(repository, change.old_sha if change.kind is not ChangeKind.ADDED else "")
+        head = _text(repository, change.new_sha if change.kind is not ChangeKind.DELETED else "")
+        removed = lines.removed
+        if change.old_path:
+            moved[change.old_path] = removed
+            removed = frozenset()
+        files.append(
+            ProductFile(
+                path=change.path,
+                module=module_of(change.path),
+                base=base,
+                head=head,
+                removed=_whole(base, removed),
+                added=_whole(head, lines.added),
+            )
+        )
+    for file in files:
+        if file.path in moved:
+            yield dataclasses.replace(file, removed=_whole(file.base, moved[file.path]))
+        else:
+            yield file
+
+
+def module_of(path: str) -> str:
+    """The dotted name that a product file is imported by: below ``src`` or ``lib``, or from the top."""
+    parts = list(PurePosixPath(path).with_suffix("").parts)
+    if parts[0] in ("src", "lib") and len(parts) > 1:
+        parts = parts[1:]
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    return ".".join(parts)
+
+
+def _text(repository: Repository, sha: str) -> str | None:
+    if not sha or not sha.strip("0"):
+        return None
+    return repository.blob(sha).decode("utf-8", "replace")
+
+
+def _whole(source: str | None, lines: frozenset[int]) -> frozenset[int]:
+    """The lines of every statement that a changed line belongs to."""
+    if source is None or not lines:
+        return frozenset()
+    try:
+        spans = statements(source.encode("utf-8"))
+    except SyntaxError:
+        return frozenset()
+    return frozenset().union(*(spans[line] for line in lines if line in spans))
+
+
+def _is_package_data(change: Change, layout: Layout) -> bool:
+    path = change.path
+    if path.endswith(".py") or not layout.is_product(path) or change.submodule:
+        return False
+    return not (is_configuration(path) or is_mixed_file(path) or is_dependency_file(path) or is_prose(path))
+
+
+def is_prose(path: str) -> bool:
+    """Documentation, licences and the settings of other tools: nothing that could fix a bug."""
+    parts = PurePosixPath(path)
+    if any(part in _PROSE_FOLDERS for part in parts.parts[:-1]) or parts.name.startswith("."):
+        return True
+    top = len(parts.parts) == 1
+    return top and (parts.suffix in _PROSE_SUFFIXES or parts.stem.lower().startswith(_PROSE_NAMES))
+
+
+def _sides(repository: Repository, change: Change) -> tuple[bytes | None, bytes | None]:
+    base = None if change.kind is ChangeKind.ADDED else repository.blob(change.old_sha)
+    head = None if change.kind is ChangeKind.DELETED else repository.blob(change.new_sha)
+    return base, head
+
+
+def _changes_settings(repository: Repository, change: Change) -> bool:
+    if is_mixed_file(change.path):
+        return parts_changed(change.path, *_sides(repository, change)).pytest
+    return is_pytest_file(change.path)
+
+
+def _changes_dependencies(repository: Repository, change: Change) -> bool:
+    if is_mixed_file(change.path):
+        return parts_changed(change.path, *_sides(repository, change)).dependencies
+    return is_dependency_file(change.path) and not is_configuration(change.path)
+
+
+def _obstacles(found: Sequence[Change]) -> Iterator[Obstacle]:
+    for change in found:
+        if change.submodule:
+            yield Obstacle(
+                reason=ReasonCode.DATA_ABSENT,
+                text=f"the change moves the submodule {change.path}, whose commits are not in this repository",
+            )

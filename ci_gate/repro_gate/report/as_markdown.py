@@ -1,0 +1,91 @@
+"""A check as Markdown for a reviewer with one minute: the verdict, the proofs, the refusals, how to repeat it.
+
+Belongs here: one page, with everything that comes from a test escaped. Does not belong here: writing it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from repro_gate.model import CheckReport, GateResult, GateVerdict
+from repro_gate.report.check_outcome import failure_line, footnotes, headline
+from repro_gate.report.words import first_line, visible
+
+_MOST = 25
+_SIGNS = {
+    GateVerdict.PASS: "✅",
+    GateVerdict.FAIL: "❌",
+    GateVerdict.NEUTRAL: "⚪",
+    GateVerdict.INCONCLUSIVE: "❔",
+}
+
+
+def page(report: CheckReport) -> str:
+    """The whole page."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that no renderer takes for markup, a mention or a link, on one line."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+\-.!|~@:&$])", r"\\\1", visible(first_line(text, 400)))
+
+
+def code(text: str) -> str:
+    """Text as code, whatever backticks are in it, and safe in a table."""
+    shown = visible(text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _lines(report: CheckReport) -> Iterator[str]:
+    yield f"## {_SIGNS[report.verdict]} repro-gate: {escaped(headline(report))}"
+    yield ""
+    if report.trouble is not None:
+        yield f"**Could not be done:** {escaped(report.trouble.text)}  "
+        yield f"**Next:** {escaped(report.trouble.next_step)}"
+        yield ""
+    if report.gates:
+        yield "| gate | verdict | reason |"
+        yield "|---|---|---|"
+        for gate in report.gates:
+            level = report.levels.get(gate.gate, "block")
+            yield f"| {gate.gate} ({level}) | {_SIGNS[gate.verdict]} {gate.verdict} | {code(str(gate.reason))} |"
+        yield ""
+    for gate in report.gates:
+        yield from _of_gate(gate)
+    yield from (f"<sub>{escaped(line)}</sub>  " for line in list(footnotes(report))[:-1])
+    yield ""
+    yield "To repeat it in a checkout:"
+    yield ""
+    yield from ("```console", f"$ {visible(report.command)}", "```")
+
+
+def _of_gate(gate: GateResult) -> Iterator[str]:
+    if gate.summary:
+        yield f"**{gate.gate}**: {escaped(gate.summary)}"
+        yield ""
+    if gate.proved:
+        yield "| proved test | why it counts | failure on base |"
+        yield "|---|---|---|"
+        for proof in gate.proved[:_MOST]:
+            told = code(failure_line(proof.failure)) if proof.failure else ""
+            yield f"| {code(proof.id)} | {code(str(proof.reason))} | {told} |"
+        yield ""
+    if gate.refused:
+        yield "| refused test | reason | why |"
+        yield "|---|---|---|"
+        for refusal in gate.refused[:_MOST]:
+            yield f"| {code(refusal.id)} | {code(str(refusal.reason))} | {escaped(refusal.why)} |"
+        yield ""
+    for finding in gate.findings[:_MOST]:
+        where = f"{code(finding.id)}: " if finding.id else ""
+        step = f" Next: {escaped(finding.next_step)}" if finding.next_step else ""
+        yield f"- {code(str(finding.reason))} {where}{escaped(finding.text)}{step}"
+    cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))
+    if cut:
+        yield f"- … and {cut} more in the report"
+    if gate.findings or cut:
+        yield ""

@@ -1,0 +1,50 @@
+"""A check for a person at a terminal: each gate, what was proved, what was refused, and what to do.
+
+Belongs here: plain lines. Does not belong here: printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from repro_gate.model import CheckReport, GateResult
+from repro_gate.report.check_outcome import failure_line, footnotes, gate_line, headline
+from repro_gate.report.words import visible
+
+_MOST = 20
+
+
+def lines(report: CheckReport) -> list[str]:
+    """Everything a check says in the end."""
+    return [visible(line) for line in _lines(report)]
+
+
+def _lines(report: CheckReport) -> Iterator[str]:
+    for gate in report.gates:
+        yield gate_line(gate, report)
+        yield from (f"  {line}" for line in _of_gate(gate))
+    if report.trouble is not None:
+        yield f"could not be done: {report.trouble.text}"
+        yield f"  next: {report.trouble.next_step}"
+    yield headline(report)
+    yield from footnotes(report)
+
+
+def _of_gate(gate: GateResult) -> Iterator[str]:
+    for proof in gate.proved[:_MOST]:
+        yield f"proved   {proof.id}"
+        told = failure_line(proof.failure)
+        if told:
+            yield f"         on base: {told}"
+    for refusal in gate.refused[:_MOST]:
+        yield f"refused  {refusal.id}"
+        yield f"         {refusal.reason}: {refusal.why}"
+    for finding in gate.findings[:_MOST]:
+        where = f"{finding.id}: " if finding.id else ""
+        yield f"{finding.reason}: {where}{finding.text}"
+        if finding.next_step:
+            yield f"  next: {finding.next_step}"
+    cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))
+    if cut:
+        yield f"… and {cut} more; `--report-json FILE` lists all"
+    yield from (f"note: {note}" for note in gate.notes)
