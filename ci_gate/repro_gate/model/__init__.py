@@ -4,6 +4,7 @@ Belongs here: dataclasses and enums that more than one room speaks of. Does not 
 anything that reads, runs or prints.
 """
 
+from repro_gate.model.check import CheckReport, Level, Trouble
 from repro_gate.model.conditions import AXES, Conditions, axis_of
 from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode
 from repro_gate.model.facts import CollectFailure, ItemFacts, Lenient
@@ -23,6 +24,7 @@ __all__ = [
     "AXES",
     "CapsuleRef",
     "Cause",
+    "CheckReport",
     "CollectFailure",
     "Conditions",
     "Ending",
@@ -38,6 +40,7 @@ __all__ = [
     "Intervention",
     "ItemFacts",
     "Lenient",
+    "Level",
     "Limits",
     "Mode",
     "Numbers",
@@ -49,6 +52,7 @@ __all__ = [
     "Side",
     "TestRun",
     "TestVerdict",
+    "Trouble",
     "Verdict",
     "Zone",
     "axis_of",

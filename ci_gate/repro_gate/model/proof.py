@@ -125,9 +125,9 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What a reader must act on, or at least know; ``next_step`` says how."""
+    """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate."""
 
-    reason: ReasonCode
+    reason: enum.StrEnum
     text: str
     id: str = ""
     next_step: str = ""
@@ -155,7 +155,7 @@ class GateResult:
 
     gate: str
     verdict: GateVerdict
-    reason: ReasonCode
+    reason: enum.StrEnum
     findings: tuple[Finding, ...] = ()
     proved: tuple[Proved, ...] = ()
     refused: tuple[Refused, ...] = ()
