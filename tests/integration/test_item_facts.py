@@ -159,10 +159,29 @@ BASE: dict[str, str] = {
             def test_unit_alone(self): pass
     """,
 }
-ALL_OF_A = (
-    "plain helper shadowed attribute attribute_of_from alias bare_module fixture thing many[1] many[2] asks recursive "
-    "local_import params[1] params[2] params[3] cases[1] cases[2] indirect[1] lambda[<lambda>]"
-).split()
+ALL_OF_A = [
+    "plain",
+    "helper",
+    "shadowed",
+    "attribute",
+    "attribute_of_from",
+    "alias",
+    "bare_module",
+    "fixture",
+    "thing",
+    "many[1]",
+    "many[2]",
+    "asks",
+    "recursive",
+    "local_import",
+    "params[1]",
+    "params[2]",
+    "params[3]",
+    "cases[1]",
+    "cases[2]",
+    "indirect[1]",
+    "lambda[<lambda>]",
+]
 
 # what is edited, old, new, and the tests (by their names' ends) whose fingerprints change
 SUPPORT, A, CLASSES = "tests/support.py", "tests/test_a.py", "tests/test_classes.py"
