@@ -80,6 +80,10 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
         pass-env = ["API_TOKEN"]
         redact = ["LICENCE"]
         network = "allowed"
+        gate-fail-to-pass = "warn"
+        gate-network = "off"
+        gate-flaky = "block"
+        test-globs = ["checks/**"]
         axes = ["order", "clock"]
         without-axes = ["clock"]
         capsules = "out"
@@ -176,7 +180,7 @@ def test_a_misspelt_variable_is_refused_as_a_misspelt_key_is(tmp_path: Path, giv
     assert message == f"REPRO_GATE_{given} is not a setting; did you mean REPRO_GATE_{meant}?"
 
 
-@pytest.mark.parametrize("name", ["VERSION", "TOKEN", "CHANNEL", "PYTHON_VERSION", "IMAGE", "CACHE_DIR"])
+@pytest.mark.parametrize("name", ["VERSION", "TOKEN", "CHANNEL", "PYTHON_VERSION", "BRANCH", "CACHE_DIR"])
 def test_a_variable_of_ones_own_with_our_prefix_is_only_noted(tmp_path: Path, name: str) -> None:
     environ = {f"REPRO_GATE_{name}": "3", "OTHER": "1", "REPRO_GATE_RUN": ""}
     settings = loaded(tmp_path, environ=environ)
@@ -222,6 +226,10 @@ WRONG = [
     ("budget", '"10m"', "seconds, more than 0 or none"),
     ("seed", "-1", "whole number, at least 0 or none"),
     ("sandbox", '"podman"', '"auto", "docker", "bubblewrap" or "host"'),
+    ("gate-fail-to-pass", '"on"', '"off", "warn" or "block"'),
+    ("gate-network", "true", '"off", "warn" or "block"'),
+    ("gate-flaky", '"blocks"', '"off", "warn" or "block"'),
+    ("test-globs", '"tests/**"', "list of globs"),
     ("image", '""', "name or digest of an image, or path of a Dockerfile or none"),
     ("jobs", "0", "whole number, at least 1 or none"),
     ("test-timeout", "-5", "seconds, more than 0"),

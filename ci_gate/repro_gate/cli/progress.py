@@ -76,11 +76,15 @@ class Bar:
             if now - self._said > _REDRAW_EVERY or amount >= 1:
                 self._bar.advance(self._task, round(self._pending, 3))  # type: ignore[arg-type]
                 self._pending, self._said = 0.0, now
+            if note and self._done <= 0:
+                self._bar.update(self._task, description=f"{self._name}: {note}")  # type: ignore[arg-type]
         elif not self._quiet and now - self._said > _LINE_EVERY:
             self._said = now
-            left = (now - self._since) / max(self._done, 1e-9) * max(0.0, self._total - self._done)
-            self._console.print(
-                f"  {self._name}: {self._done:.0f} of {self._total:g}, about {left:.0f} s left",
-                highlight=False,
-                markup=False,
-            )
+            self._console.print(f"  {self._name}: {self._how_far(now, note)}", highlight=False, markup=False)
+
+    def _how_far(self, now: float, note: str) -> str:
+        """Before anything is done nobody knows how long it takes: then what is being done must do."""
+        if self._done <= 0:
+            return note or "begun"
+        left = (now - self._since) / self._done * max(0.0, self._total - self._done)
+        return f"{self._done:.0f} of {self._total:g}, about {left:.0f} s left"

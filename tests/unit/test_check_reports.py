@@ -1,0 +1,164 @@
+"""What a check says: JSON by its schema, a page for reviewers that nothing can break out of, lines, exit codes."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repro_gate.model import (
+    CheckReport,
+    Conditions,
+    Failure,
+    Finding,
+    Frame,
+    GateResult,
+    GateVerdict,
+    Level,
+    Proved,
+    ReasonCode,
+    Refused,
+    Sandboxing,
+    Trouble,
+    Zone,
+)
+from repro_gate.report import as_markdown, check_json, check_terminal
+from repro_gate.report.check_outcome import exit_code
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
+FAILURE = Failure(
+    phase="call",
+    type="AssertionError",
+    bases=("Exception",),
+    message="assert 1 == 2",
+    chain=(),
+    frames=(Frame(zone=Zone.TEST, path="tests/test_a.py", line=5, function="test_a"),),
+    fingerprint="f",
+)
+PROVED = Proved(
+    id="tests/test_a.py::test_a",
+    reason=ReasonCode.ASSERTION,
+    failure=FAILURE,
+    conditions=Conditions(locale="C"),
+    runs=9,
+)
+REFUSED = Refused(id="tests/test_a.py::test_b", reason=ReasonCode.PASSES_ON_BASE, why="passes on base")
+
+
+def gate(verdict: GateVerdict, name: str = "fail-to-pass", **changes: Any) -> GateResult:
+    return GateResult(gate=name, verdict=verdict, reason=ReasonCode.PROVED, **changes)
+
+
+def report(*gates: GateResult, **changes: Any) -> CheckReport:
+    return CheckReport(
+        base="b" * 40,
+        head="a" * 40,
+        how="given",
+        gates=gates,
+        levels=changes.pop("levels", {}),
+        command="repro-gate check --base=b --head=a",
+        sandbox=Sandboxing(name="bubblewrap", hermetic=True),
+        **changes,
+    )
+
+
+FULL = report(
+    gate(GateVerdict.PASS, proved=(PROVED,), refused=(REFUSED,), summary="1 new, 1 proved"),
+    gate(GateVerdict.FAIL, "network", findings=(Finding(reason=ReasonCode.NETWORK_ATTEMPT, text="connect", id="t"),)),
+    environment="e" * 32,
+    notes=("a note",),
+)
+
+
+def document(of: CheckReport) -> dict[str, Any]:
+    stream = io.StringIO()
+    check_json.write(of, stream)
+    return dict(json.loads(stream.getvalue()))
+
+
+@pytest.mark.parametrize(
+    "of",
+    [FULL, report(), report(trouble=Trouble(slug="prepare-failed", text="no compiler", next_step="Install one."))],
+    ids=["full", "empty", "trouble"],
+)
+def test_the_json_is_what_its_schema_says(of: CheckReport) -> None:
+    jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(document(of))
+
+
+def test_the_json_lists_proofs_and_refusals_with_their_reasons() -> None:
+    first = document(FULL)["gates"][0]
+    assert [(each["id"], each["reason"]) for each in first["proved"]] == [(PROVED.id, "assertion")]
+    assert first["proved"][0]["conditions"] == {"locale": "C"}
+    assert first["proved"][0]["failure"]["message"] == "assert 1 == 2"
+    assert first["refused"][0]["why"] == "passes on base"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "levels", "code"),
+    [
+        ((GateVerdict.PASS,), {}, 0),
+        ((GateVerdict.NEUTRAL,), {}, 0),
+        ((GateVerdict.PASS, GateVerdict.FAIL), {}, 1),
+        ((GateVerdict.PASS, GateVerdict.FAIL), {"network": Level.WARN}, 0),
+        ((GateVerdict.PASS, GateVerdict.INCONCLUSIVE), {}, 3),
+        ((GateVerdict.INCONCLUSIVE, GateVerdict.FAIL), {}, 1),
+        ((), {}, 0),
+    ],
+)
+def test_the_exit_code_is_that_of_the_worst_gate_that_blocks(
+    verdicts: tuple[GateVerdict, ...], levels: dict[str, Level], code: int
+) -> None:
+    names = ("fail-to-pass", "network")
+    gates = [gate(verdict, name) for verdict, name in zip(verdicts, names, strict=False)]
+    of = report(*gates, levels=levels)
+    assert exit_code(of) == code
+    assert document(of)["exit_code"] == code
+
+
+def test_trouble_is_inconclusive_whatever_else_passed() -> None:
+    of = report(gate(GateVerdict.PASS), trouble=Trouble(slug="s", text="The daemon is gone.", next_step="Start it."))
+    assert exit_code(of) == 3
+    said = "\n".join(check_terminal.lines(of))
+    assert "The daemon is gone." in said
+    assert "next: Start it." in said
+
+
+def test_lines_say_what_was_proved_and_how_base_failed_and_how_to_repeat_it() -> None:
+    said = check_terminal.lines(FULL)
+    assert any(line.split() == ["proved", PROVED.id] for line in said)
+    assert any("AssertionError: assert 1 == 2 (tests/test_a.py:5)" in line for line in said)
+    assert any(REFUSED.id in line for line in said)
+    assert said[-1] == f"Repeat: {FULL.command}"
+
+
+def test_the_page_holds_verdict_proof_refusal_and_command() -> None:
+    page = as_markdown.page(FULL)
+    for words in ("❌", PROVED.id, "assert 1 == 2", "passes on base", FULL.command):
+        assert words in page
+
+
+HOSTILE = st.text(st.sampled_from("ab`|\n\r<>&@#[]()!*_\\~$:\x1b\u202e/"), max_size=40)
+
+
+@given(HOSTILE, HOSTILE)
+def test_nothing_of_a_test_breaks_out_of_the_page(name: str, message: str) -> None:
+    failure = dataclasses.replace(FAILURE, message=message, type="E")
+    proof = dataclasses.replace(PROVED, id=f"t::{name}", failure=failure)
+    refusal = dataclasses.replace(REFUSED, id=f"t::{name}", why=message)
+    page = as_markdown.page(report(gate(GateVerdict.FAIL, proved=(proof,), refused=(refusal,))))
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    for line in page.splitlines():
+        if line.startswith("| `"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 4, line
+    outside = re.sub(r"(`+)(?:(?!\1).)*?\1", "", page.replace("```console", ""))
+    assert not re.search(r"(?<!\\)<(?!/?sub>)", outside), outside
+    assert not re.search(r"(?<![\\\w])@", outside), outside
