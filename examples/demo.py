@@ -1,4 +1,4 @@
-"""`make demo`: find the flaky tests of the bundled example, and replay one of them twice.
+"""`make demo`: find the flaky tests of the bundled example, replay one of them twice, and check a pull request.
 
 Everything happens in a new temporary directory. Exits with 0 only if each step did what it must.
 """
@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 
 SHOP = Path(__file__).resolve().parent / "shop"
+PULL_REQUEST = SHOP.parent / "pull-request.patch"
+IDENTITY = ("-c", "user.name=demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false")
 ENVIRONMENT = {
     **os.environ,
     "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
@@ -29,10 +31,9 @@ def main() -> int:
     shop = base / "shop"
     say(f"The example: a small shop with 54 tests, copied to {shop}")
     shutil.copytree(SHOP, shop, ignore=shutil.ignore_patterns("__pycache__", ".*_cache", "var", ".repro-gate"))
-    identity = ("-c", "user.name=demo", "-c", "user.email=demo@example.invalid", "-c", "commit.gpgsign=false")
     must(0, ["git", "init", "--quiet"], shop)
     must(0, ["git", "add", "--all"], shop)
-    must(0, ["git", *identity, "commit", "--quiet", "--message", "The shop"], shop)
+    must(0, ["git", *IDENTITY, "commit", "--quiet", "--message", "The shop"], shop)
 
     say("1. Find what is flaky. This takes three to six minutes on two cores.")
     output = must(
@@ -57,13 +58,17 @@ def main() -> int:
     must(0, ["repro-gate", "capsule", "unpack", capsule, "../capsule"], shop)
     must(0, ["../capsule/repro.sh", "--repo", "."], shop)
 
+    say("4. A pull request says that it fixes one of them. Do its tests fail without it, and pass with it?")
+    must(0, ["git", *IDENTITY, "am", "--quiet", str(PULL_REQUEST)], shop)
+    must(0, ["repro-gate", "check", "--base", "HEAD~1", "--summary", "../summary.md"], shop)
+
     program = shutil.which("repro-gate", path=ENVIRONMENT["PATH"]) or "repro-gate"
     say(
         f"Done: {len(found)} of {len(report['tests'])} tests depend on something, {len(pinned)} of them replay each time.",
         "examples/shop/README.md says what was hidden in there. Go on with:",
         f"  cd {shlex.quote(str(shop))}",
         f"  {shlex.join([program, 'capsule', 'show', capsule])}",
-        f"  less {shlex.quote(str(base / 'report.json'))}",
+        f"  less {shlex.quote(str(base / 'report.json'))} {shlex.quote(str(base / 'summary.md'))}",
         f"To remove it all: rm -r {shlex.quote(str(base))}",
     )
     return 0

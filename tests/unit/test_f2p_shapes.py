@@ -211,6 +211,15 @@ def test_red_tests_of_base_on_base_make_no_proof() -> None:
     assert "test_red" in result.findings[0].text
 
 
+def test_a_test_of_base_that_only_one_seed_makes_fail_breaks_nothing() -> None:
+    def coin(seen: Seen) -> TestRun:
+        return fails()(seen) if seen.conditions.random == 0 else run()
+
+    result = judged(old(), Sim(name="test_coin", control=coin, base=coin, head=coin, changed=False), Sim(name=NEW))
+    came_to(result, PASS, "proved")
+    assert any("test_coin" in note for note in result.notes)
+
+
 def test_a_product_that_does_not_import_on_base_makes_no_proof() -> None:
     error = collect_error("AttributeError", "module 'collections' has no attribute 'Mapping'", "TP")
     broken = judged(Sim(name=NEW, base=None), failures={Side.CONTROL: [error], Side.BASE: [error]})

@@ -29,6 +29,7 @@ from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import surface
 from repro_gate.gates.fail_to_pass.verdict import Situation, decide
 from repro_gate.model import (
+    Conditions,
     Finding,
     GateResult,
     Mode,
@@ -41,6 +42,11 @@ from repro_gate.model import (
 )
 
 CONTROL = Stage(side=Side.CONTROL)
+_SEEDS = (
+    Conditions(),
+    Conditions(random=1, import_random=1),
+    Conditions(random=2, import_random=2, hash_seed=1),
+)
 
 
 def prove(case: Case, bench: Bench, claims: Claimed, policy: Policy) -> GateResult:
@@ -212,11 +218,16 @@ class _Proof:
         """Which tests fail together and again alone; tests that need the network are another gate's matter."""
         runs = self.runner.one(Ask(stage=stage, tests=tuple(tests)))
         red = [test for test, run in runs.items() if not _fine(run) and not network(run)]
-        asks = [Ask(stage=stage, tests=(test,), mode=Mode.FRESH, files=(base.items[test].file,)) for test in red[:20]]
-        again = {test: run for found in self.runner.run(asks) for test, run in found.items()}
-        cured = [test for test, run in again.items() if _fine(run)]
+        # A test that only our seeds make fail (a coin, say) is no sign of a broken base.
+        asks = [
+            Ask(stage=stage, tests=(test,), mode=Mode.FRESH, files=(base.items[test].file,), conditions=conditions)
+            for test in red[:20]
+            for conditions in _SEEDS
+        ]
+        again = [pair for found in self.runner.run(asks) for pair in found.items()]
+        cured = sorted({test for test, run in again if _fine(run)})
         if cured:
-            self.notes.append(f"failed on base together and passed alone: {', '.join(cured)}")
+            self.notes.append(f"failed on base together, and passed alone or with other seeds: {', '.join(cured)}")
         return [test for test in red if test not in cured]
 
     # -- first runs -----------------------------------------------------------------------
@@ -240,7 +251,7 @@ class _Proof:
             if self.candidates.kinds[test] not in (Kind.SAME, Kind.MOVED) or test in self.candidates.chosen:
                 continue
             before = self.runner.history(Side.CONTROL, self.candidates.moved.get(test, test))
-            passed = any(each.outcome is Outcome.PASSED for each in before)
+            passed = any(each.outcome is Outcome.PASSED for each in before[:1])  # under the conditions of this run
             if passed and run.outcome.bad and not network(run):
                 found = judge.on_head(run, file=head.items[test].file, company=tuple(runs), on_base=None)
                 if found is not None and found.reason is ReasonCode.FAILS_ON_HEAD:

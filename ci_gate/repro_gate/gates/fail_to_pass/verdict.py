@@ -194,7 +194,9 @@ def _findings(
     situation: Situation, case: Case, reason: ReasonCode, refused: Sequence[Refused], *, certified: bool
 ) -> tuple[Finding, ...]:
     """What stands in the way, each with its next step; beside a proof only what warns."""
-    found = [replace(each, next_step=each.next_step or NEXT_STEP[ReasonCode(each.reason)]) for each in situation.findings]
+    found = [
+        replace(each, next_step=each.next_step or NEXT_STEP[ReasonCode(each.reason)]) for each in situation.findings
+    ]
     found += [_finding(each.reason, each.text) for each in case.obstacles]
     if situation.stopped is not None:
         found.append(_finding(*situation.stopped))
