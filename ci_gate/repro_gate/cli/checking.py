@@ -16,7 +16,7 @@ from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal, write_file
 from repro_gate.config import Settings, find_root, load
-from repro_gate.errors import ConfigError, UsageError
+from repro_gate.errors import ConfigError, ExitCode, Interrupted, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.model import CheckReport
 from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change
@@ -63,6 +63,8 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         report = check(request, pair, system_effects(bar))
     _tell(report, order, terminal, weakened)
+    if report.trouble is not None and report.trouble.slug == Interrupted.slug:
+        return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
 
 

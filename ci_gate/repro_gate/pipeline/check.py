@@ -6,10 +6,9 @@ what any gate decides (gates), and printing.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from repro_gate.change import (
     resolve,
 )
 from repro_gate.config import Settings
-from repro_gate.errors import ExitCode, ReproGateError
+from repro_gate.errors import ExitCode, Interrupted, ReproGateError, disk_full
 from repro_gate.experiment import Project, find_tree, tree_wipe
 from repro_gate.gates import flaky, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
@@ -92,10 +91,17 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
     trouble: Trouble | None = None
     try:
         run.all()
+    except KeyboardInterrupt:
+        trouble = _trouble(Interrupted("The check was interrupted.", next_step=f"Repeat it: {request.command}"))
+    except OSError as broken:
+        full = disk_full(broken, "temporary files")
+        if full is None:
+            raise
+        trouble = _trouble(full)
     except ReproGateError as error:
         if error.exit_code is not ExitCode.INCONCLUSIVE:
             raise
-        trouble = Trouble(slug=error.slug, text=str(error), next_step=error.next_step, details=error.details)
+        trouble = _trouble(error)
     return CheckReport(
         base=pair.base_sha,
         head=pair.head_sha,
@@ -113,6 +119,10 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
         seconds=round(effects.monotonic() - began, 2),
         started_at=started.isoformat(timespec="seconds"),
     )
+
+
+def _trouble(error: ReproGateError) -> Trouble:
+    return Trouble(slug=error.slug, text=str(error), next_step=error.next_step, details=error.details)
 
 
 def levels_of(settings: Settings) -> dict[str, Level]:
@@ -293,11 +303,3 @@ def _directory() -> Iterator[Path]:
         yield place
     finally:
         tree_wipe(place)
-
-
-def with_levels(report: CheckReport, levels: dict[str, Level]) -> CheckReport:
-    """The report under other policies."""
-    return dataclasses.replace(report, levels=levels)
-
-
-Progressed = Callable[[str], None]
