@@ -63,6 +63,10 @@ class Zones:
         return found
 
     def _place(self, filename: str) -> tuple[str, str]:
+        if filename.startswith("<"):  # no file: it would be taken for one in the current directory
+            if filename.startswith("<frozen"):
+                return "Stdlib", filename
+            return ("Test" if filename.startswith("<doctest ") else "Product"), filename
         path = _realpath(filename)
         if path.startswith(_OURS):
             return "3rd party", "repro_gate_pytest/" + path[len(_OURS) :]
@@ -75,13 +79,9 @@ class Zones:
                 return "3rd party", relative.partition("site-packages/")[2]
             test = path in self._tests or wire.TEST_PATH.search(relative) is not None
             return ("Test" if test else "Product"), relative
-        if filename.startswith("<frozen"):
-            return "Stdlib", filename
         for stdlib in _STDLIB:
             if path.startswith(stdlib):
                 return "Stdlib", path[len(stdlib) :]
-        if filename.startswith("<"):
-            return "Product", filename
         return "3rd party", os.path.basename(path)
 
 

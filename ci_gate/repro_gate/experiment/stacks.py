@@ -14,6 +14,7 @@ from repro_gate.model import Frame, Zone
 from repro_gate_pytest import wire
 
 _MOST_BYTES = 200_000
+_HARNESS = "repro_gate_pytest/runner.py"
 _HEAD = re.compile(r"^(Current thread|Thread) 0x")
 _FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+) in (?P<function>.*)$')
 
@@ -50,6 +51,8 @@ def parse(text: str, *, tree: str, roots: Mapping[str, Any], tests: Collection[s
     if not threads:
         return ()
     *others, main = threads  # faulthandler begins with the youngest
+    harness = [number for number, frame in enumerate(main) if frame.path == _HARNESS]
+    main = main[harness[-1] + 1 :] if harness else main  # a traceback would not begin at the process's start, either
     if not _in_product(main):
         for other in others:
             if _in_product(other):
@@ -59,6 +62,10 @@ def parse(text: str, *, tree: str, roots: Mapping[str, Any], tests: Collection[s
 
 def place(path: str, *, tree: str, roots: Mapping[str, Any], tests: Collection[str]) -> tuple[Zone, str]:
     """Zone and displayed path of a source file, as the process itself would sort it."""
+    if path.startswith("<frozen"):
+        return Zone.STDLIB, path
+    if path.startswith("<"):
+        return (Zone.TEST if path.startswith("<doctest ") else Zone.PRODUCT), path
     for root in _strings(roots.get("ours")):
         if path.startswith(root):
             return Zone.THIRD_PARTY, "repro_gate_pytest/" + path.removeprefix(root)
@@ -71,12 +78,10 @@ def place(path: str, *, tree: str, roots: Mapping[str, Any], tests: Collection[s
             return Zone.THIRD_PARTY, relative.partition("site-packages/")[2]
         test = wire.TEST_PATH.search(relative) or any(relative.endswith(file) for file in tests if file)
         return (Zone.TEST if test else Zone.PRODUCT), relative
-    if path.startswith("<frozen"):
-        return Zone.STDLIB, path
     for root in _strings(roots.get("stdlib")):
         if path.startswith(root):
             return Zone.STDLIB, path.removeprefix(root)
-    return (Zone.PRODUCT, path) if path.startswith("<") else (Zone.THIRD_PARTY, path.rpartition("/")[2])
+    return Zone.THIRD_PARTY, path.rpartition("/")[2]
 
 
 def _in_product(frames: Sequence[Frame]) -> bool:
