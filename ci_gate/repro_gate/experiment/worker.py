@@ -215,7 +215,15 @@ class Worker:
 
     def listen(self) -> list[dict[str, Any]]:
         """Take in what the process said; returns the frames that concern runs (FORKED, EXITED)."""
-        return [frame for frame in (self.events.frames() if self.events else []) if not self._take(frame)]
+        return [frame for frame in (self.events.frames() if self.events else []) if not self.take(frame)]
+
+    def take(self, frame: dict[str, Any]) -> bool:
+        """One frame of the process; False for one that concerns a run. Malformed ones become notes."""
+        try:
+            return self._take(frame)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as broken:
+            self.facts.notes.append(f"a frame that is none: {broken!r}")
+            return True
 
     def _take(self, frame: dict[str, Any]) -> bool:
         kind = frame.get("ev")
