@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -256,7 +257,7 @@ def test_a_test_that_fails_on_head_fails_the_gate() -> None:
 def test_only_so_many_failures_on_head_are_run_again() -> None:
     bench = SimBench(sims=[Sim(name=f"test_{number:02}", head=fails()) for number in range(30)])
     came_to(prove(case(), bench, FIX, POLICY), FAIL, "fails_on_head")
-    assert sum(each.stage.side is Side.HEAD and each.mode is Mode.FRESH for each in bench.asked) == 20
+    assert sum(each.stage.side is Side.HEAD and each.mode is Mode.FRESH for each in bench.asked) == 20 + 1  # a canary
 
 
 def test_other_reasons_on_both_sides_are_both_shown() -> None:
@@ -378,8 +379,10 @@ def test_a_test_that_needs_the_network_is_refused_or_allowed() -> None:
 
 
 @pytest.mark.parametrize("seen", [{"network": ("look up example.org",)}, {"unrouted": 2}])
-def test_a_swallowed_network_attempt_is_refused(seen: dict[str, object]) -> None:
+def test_a_swallowed_network_attempt_is_refused(seen: dict[str, Any]) -> None:
     came_to(judged(old(), Sim(name=NEW, head=passes(**seen))), FAIL, "network_attempt")
+    came_to(judged(old(), Sim(name=NEW, head=passes(**seen), base=fails(**seen))), FAIL, "network_attempt")
+    came_to(judged(old(), Sim(name=NEW, base=fails(**seen))), FAIL, "network_attempt")
 
 
 def test_loopback_is_no_network() -> None:
@@ -431,6 +434,20 @@ def test_a_control_that_does_not_hold_certifies_nothing(side: Side, verdict: Gat
     result = judged(old(), Sim(name=NEW), forging=frozenset({side}))
     came_to(result, verdict, reason)
     assert result.proved == ()
+
+
+def test_a_conftest_that_forges_outcomes_in_its_folder_is_caught_by_a_canary_there() -> None:
+    forged = Sim(name=NEW, base=passes(), head=passes())
+    came_to(judged(old(), forged, forging_below=frozenset({Side.HEAD})), FAIL, "tampered")
+    came_to(judged(old(), Sim(name=NEW), forging_below=frozenset({Side.HEAD})), FAIL, "tampered")
+    both = frozenset({Side.HEAD, Side.CONTROL})
+    came_to(judged(old(), forged, forging_below=both), INCONCLUSIVE, "base_broken")
+
+
+def test_a_canary_that_is_not_run_is_noted() -> None:
+    result = judged(old(), Sim(name=NEW), other_names=True)
+    came_to(result, PASS, "proved")
+    assert result.notes == ("a test that must fail was not run in: tests",)
 
 
 def test_controls_that_do_not_hold_on_base_either_are_not_the_changes_doing() -> None:

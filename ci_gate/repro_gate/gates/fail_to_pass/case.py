@@ -133,9 +133,10 @@ class Policy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stage:
-    """A tree in a state: a side, names it may lack, files replaced, and whose environment it runs in.
+    """A tree in a state: a side, names it may lack, files replaced or added, whose environment it runs in.
 
-    ``environment`` is HEAD unless base's own dependencies are asked for (then BASE).
+    ``replaced`` holds paths and texts; ``environment`` is HEAD unless base's own dependencies are
+    asked for (then BASE).
     """
 
     side: Side

@@ -83,7 +83,8 @@ class Judge:
         elif code is ReasonCode.NOT_RUN:
             suspect.refuse(*self._no_result(Side.BASE, run.id))
         elif code is ReasonCode.NETWORK:
-            suspect.refuse(self.network_code(run.id, ReasonCode.NETWORK), "it tries to reach the network")
+            # Head passes: there it goes on without the network.
+            suspect.refuse(self.network_code(run.id, ReasonCode.NETWORK_ATTEMPT), "it tries to reach the network")
         elif code in DISRUPTIVE:
             self._confirm_disruption(suspect)
         elif code not in RIGHT | API:
