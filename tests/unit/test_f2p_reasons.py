@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from repro_gate.gates.fail_to_pass.reasons import API, RIGHT, Context, classify, network, of_collection, wanted
+from repro_gate.gates.fail_to_pass.reasons import (
+    API,
+    RIGHT,
+    Context,
+    Missing,
+    classify,
+    missing,
+    network,
+    of_collection,
+    through_product,
+    wanted,
+)
 from repro_gate.gates.fail_to_pass.symbols import Surface, surface
 from repro_gate.model import CollectFailure, Evidence, Frame, Outcome, ReasonCode, TestRun, Zone
 from tests.unit.simulated_bench import failure, product, run
@@ -176,6 +187,7 @@ def test_network_is_seen_in_the_chain_of_causes() -> None:
         ("AttributeError", "TP", "module 'collections' has no attribute 'Mapping'", "tests/test_a.py", "env"),
         ("ModuleNotFoundError", "T", "No module named 'tests.helpers'", "tests/test_a.py", "collect"),
         ("SyntaxError", "", "invalid syntax", "tests/test_a.py", "collect"),
+        ("_pytest.config.exceptions.UsageError", "3", "unrecognized arguments", "tests/conftest.py", "usage"),
         ("ValueError", "TP", "the product raises while it is imported", "tests/test_a.py", "collect"),
         ("ValueError", "T", "x", "tests/conftest.py", "conftest"),
     ],
@@ -187,6 +199,21 @@ def test_a_file_that_cannot_be_collected_has_a_reason(
     found = of_collection(failed, CONTEXT)
     assert found == expected
     assert found not in RIGHT
+
+
+def test_an_error_of_collection_that_a_run_reports_is_no_reason_either() -> None:
+    assert code("ValueError", "TP", phase="collect") == "collect"
+
+
+def test_without_an_exception_no_product_frame_was_seen() -> None:
+    assert not through_product(None)
+    assert through_product(failure("ValueError", "TP"))
+
+
+def test_a_missing_symbol_names_what_is_missing() -> None:
+    assert missing(failure("MissingSymbol", "T", "pkg.mod:g")) == Missing(module="pkg.mod", name="g")
+    assert missing(failure("AttributeError", "T", "no words that are known")) is None
+    assert missing(failure("RuntimeError", "T", "No module named 'pkg.new'")) is None
 
 
 def test_a_package_may_pass_on_a_new_name() -> None:
@@ -226,6 +253,8 @@ def differs(base: str | None, head: str | None, **more: Any) -> Surface:
         ("from os import path as p\nimport json.decoder\n", {"pkg.mod:p", "pkg.mod:json"}),
         ("if 1:\n    a = 1\nelse:\n    b: int = 2\n", {"pkg.mod:a", "pkg.mod:b"}),
         ("try:\n    import a\nexcept ImportError:\n    a = None\n", {"pkg.mod:a"}),
+        ("try:\n    pass\nexcept E:\n    pass\nelse:\n    b = 1\nfinally:\n    c = 1\n", {"pkg.mod:b", "pkg.mod:c"}),
+        ("with f() as g:\n    d = 1\n", {"pkg.mod:d"}),
         ("x, (y, z) = f()\n", {"pkg.mod:x", "pkg.mod:y", "pkg.mod:z"}),
         ("old = 2\n", set()),
         ("not python\n", set()),
