@@ -677,6 +677,16 @@ def test_a_fix_that_shows_only_under_another_encoding_is_found_by_the_ladder() -
     came_to(judged(old(), Sim(name=NEW, base=encoding), claims=NO_FIX), NEUTRAL, "passes_on_base")
 
 
+def test_the_ladder_is_also_climbed_in_files_that_need_lenient_imports() -> None:
+    seeded = on_conditions(lambda seen: seen.conditions.hash_seed == 1, fails(), passes())
+    result = judged(
+        Sim(name=NEW, base=seeded, head=passes(**NEW_LINES), lenient_only=True),
+        change=NEW_FUNCTION,
+        failures={Side.BASE: [collect_error("ImportError", MISSING)]},
+    )
+    came_to(result, PASS, "proved")
+
+
 def test_a_fix_that_shows_only_in_another_order_is_found_by_the_ladder() -> None:
     polluted = on_conditions(lambda seen: f"{TESTS}::test_z" in seen.before, fails(), passes())
     last = Sim(name="test_z", control=passes(), base=passes(), changed=False)

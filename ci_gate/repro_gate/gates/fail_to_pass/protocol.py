@@ -313,18 +313,20 @@ class _Proof:
                 passing[test] = file
             else:
                 self.suspects.append(judge.on_base(before, file=file, stage=on_base.stage(file)))
-        for suspect in self._second_thoughts(judge, passing, company):
+        for suspect in self._second_thoughts(judge, passing, company, on_base):
             self.suspects.append(suspect)
             passing.pop(suspect.id, None)
         for test in passing:
             why = "passes on base" + (", also under varied conditions" if self.claims.is_fix else "")
             self.refused.append(Refused(id=test, reason=ReasonCode.PASSES_ON_BASE, why=why))
 
-    def _second_thoughts(self, judge: Judge, passing: Mapping[str, str], company: tuple[str, ...]) -> list[Suspect]:
+    def _second_thoughts(
+        self, judge: Judge, passing: Mapping[str, str], company: tuple[str, ...], on_base: OnBase
+    ) -> list[Suspect]:
         """Before a test is told that it passes on base: other conditions, other dependencies."""
         found: list[Suspect] = []
         if passing and self.claims.is_fix:
-            found += climb(judge, passing, company)
+            found += climb(judge, passing, company, on_base)
         if passing and self.case.dependencies:
             left = {test: file for test, file in passing.items() if test not in {each.id for each in found}}
             found += by_dependencies(judge, left) if left else ()

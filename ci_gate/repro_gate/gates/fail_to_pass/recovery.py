@@ -17,7 +17,7 @@ from repro_gate.gates.fail_to_pass.reasons import API, classify, is_signature, m
 from repro_gate.gates.fail_to_pass.runner import Ask
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface
-from repro_gate.model import Failure, Mode, Outcome, ReasonCode, Side
+from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Side, TestRun
 
 BASE = Stage(side=Side.BASE)
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
@@ -81,25 +81,30 @@ def collect_on_base(judge: Judge, files: Sequence[str]) -> OnBase:
     return OnBase(collection=collection, stages=stages, reasons=reasons)
 
 
-def climb(judge: Judge, passing: Mapping[str, str], company: tuple[str, ...]) -> Iterator[Suspect]:
+def climb(judge: Judge, passing: Mapping[str, str], company: tuple[str, ...], on_base: OnBase) -> Iterator[Suspect]:
     """Suspects among tests that pass on base (id -> file): under which conditions of the ladder base fails."""
     left = dict(passing)
-    runner = judge.runner
-    for conditions in ladder(runner.policy.today):
-        if not left:
-            return
-        tests = company if conditions.order != "collected" else tuple(left)
-        runs = runner.one(Ask(stage=BASE, tests=tests, conditions=conditions))
-        failing = [test for test in left if runs[test].outcome.bad]
-        if not failing:
-            continue
-        on_head = runner.one(Ask(stage=HEAD, tests=tests, conditions=conditions))
-        for test in failing:
-            if on_head[test].outcome is Outcome.PASSED:
-                suspect = judge.on_base(runs[test], file=left[test], stage=BASE, conditions=conditions)
-                if suspect.open:
-                    del left[test]
-                    yield suspect
+    for conditions in ladder(judge.runner.policy.today):
+        for stage in dict.fromkeys(on_base.stage(file) for file in left.values()):
+            there = [test for test in left if on_base.stage(left[test]) == stage]
+            for suspect in _rung(judge, {test: left[test] for test in there}, company, stage, conditions):
+                del left[suspect.id]
+                yield suspect
+
+
+def _rung(
+    judge: Judge, tests: Mapping[str, str], company: tuple[str, ...], stage: Stage, conditions: Conditions
+) -> Iterator[Suspect]:
+    """Those that fail on base and pass on head under these conditions."""
+    together = company if conditions.order != "collected" else tuple(tests)
+    runs = judge.runner.one(Ask(stage=stage, tests=together, conditions=conditions))
+    failing = [test for test in tests if runs[test].outcome.bad]
+    on_head = judge.runner.one(Ask(stage=HEAD, tests=together if failing else (), conditions=conditions))
+    for test in failing:
+        if on_head[test].outcome is Outcome.PASSED:
+            suspect = judge.on_base(runs[test], file=tests[test], stage=stage, conditions=conditions)
+            if suspect.open:
+                yield suspect
 
 
 def by_dependencies(judge: Judge, passing: Mapping[str, str]) -> Iterator[Suspect]:
@@ -134,7 +139,6 @@ def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
         if named is not None and suspect.code in API and _moved(judge, named.module, named.name):
             suspect.refuse(ReasonCode.IMPORT_ONLY, "what it misses on base was moved or renamed: it is not new")
     pending = [suspect for suspect in pending if suspect.open]
-    survived: set[str] = set()
     tried = False
     for stage in hollow_stages(judge.case) if pending else ():
         tried = True
@@ -142,18 +146,7 @@ def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
         tests = tuple(suspect.id for suspect in pending)
         seconds = judge.runner.budget(tests)
         runs = judge.runner.one(Ask(stage=stage, tests=tests, mode=Mode.FRESH, files=files, seconds=seconds))
-        for suspect in list(pending):
-            run = runs[suspect.id]
-            code = classify(run, judge.context)
-            if run.outcome is Outcome.PASSED:
-                survived.add(suspect.id)
-                pending.remove(suspect)
-            elif code in _CHECKED and not _is_artefact(run.failure, judge.context.surface):
-                pending.remove(suspect)
-                survived.discard(suspect.id)
-        for suspect in suspects:
-            if suspect.id in survived:
-                suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on head even without the bodies of what is new")
+        pending = [suspect for suspect in pending if not _is_decided(judge, suspect, runs[suspect.id])]
     for suspect in pending:
         if tried:
             suspect.refuse(ReasonCode.HOLLOW_UNCLEAR, "without the new bodies it fails, but not by a check of its own")
@@ -161,6 +154,14 @@ def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
             suspect.refuse(
                 ReasonCode.IMPORT_ONLY, "it needs a new name, and no new or changed function stands behind it"
             )
+
+
+def _is_decided(judge: Judge, suspect: Suspect, run: TestRun) -> bool:
+    """Whether one run on hollow head tells: it passes (then it is refused), or a check of it fails."""
+    if run.outcome is Outcome.PASSED:
+        suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on head even without the bodies of what is new")
+        return True
+    return classify(run, judge.context) in _CHECKED and not _is_artefact(run.failure, judge.context.surface)
 
 
 def fixture_homes(head: Collection) -> dict[str, str]:
