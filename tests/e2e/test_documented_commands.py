@@ -30,6 +30,12 @@ NOT_RUN = {
 }
 NEEDS = ("unzip",)  # programs that a machine may not have
 
+# A bug that the branch `fix` mends, with a test for it.
+TILL = {
+    "till.py": "def total(prices, discount=0):\n    return sum(prices) - 2 * discount\n",
+    "tests/test_till.py": "from till import total\n\n\ndef test_plain():\n    assert total([1, 2]) == 3\n",
+}
+
 SHORT = """\
 [tool.repro-gate]
 runs = 4
@@ -122,7 +128,7 @@ def shell(line: str, directory: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def scanned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The README's project under git, and a pinned capsule of it."""
+    """The README's project under git, on a branch that mends something, and a pinned capsule of it."""
     project = tmp_path_factory.mktemp("documented") / "project"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files = re.findall(r"^```python\n# (\S+)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
@@ -133,7 +139,14 @@ def scanned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     (project / "pyproject.toml").write_text(SHORT, encoding="utf-8")
     (project / ".gitignore").write_text(".repro-gate/\n*.zip\n", encoding="utf-8")
     git = "git -c user.name=tester -c user.email=tester@example.invalid -c commit.gpgsign=false"
-    made = shell(f"git init -q && git add -A && {git} commit -q -m first", project)
+    for name, content in TILL.items():
+        (project / name).write_text(content, encoding="utf-8")
+    made = shell(f"git init -q -b main && git add -A && {git} commit -q -m first && git checkout -q -b fix", project)
+    assert made.returncode == 0, made.stdout
+    (project / "till.py").write_text(TILL["till.py"].replace("2 * ", ""), encoding="utf-8")
+    with (project / "tests/test_till.py").open("a", encoding="utf-8") as tests:
+        tests.write("\n\ndef test_discount():\n    assert total([1, 2], discount=1) == 2\n")
+    made = shell(f"{git} commit -q -a -m 'Fix the discount'", project)
     assert made.returncode == 0, made.stdout
     done = shell("repro-gate scan --capsules ../capsules tests/test_basket.py", project)
     assert done.returncode == 1, done.stdout
