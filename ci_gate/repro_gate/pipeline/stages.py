@@ -122,12 +122,13 @@ class LabBench:
         self._labs.clear()
 
     def _tree(self, stage: Stage) -> Path:
-        """The tree of a side; a hollow one is head's with some files replaced."""
+        """The tree of a side, with some files replaced or added; a hollow one is made from head's."""
         if not stage.replaced:
             return self.trees[stage.side]
         tree = self.directory / f"{stage.side}-{len(self._labs)}"
-        shutil.copytree(self.trees[Side.HEAD], tree, symlinks=True)
+        shutil.copytree(self.trees[Side.HEAD if stage.side is Side.HOLLOW else stage.side], tree, symlinks=True)
         for path, text in stage.replaced:
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text, encoding="utf-8", newline="")
         return tree
 
