@@ -65,7 +65,8 @@ class Bar:
                 self._bar.remove_task(task)
             self._task = self._bar.add_task(name, total=total)
         elif not self._quiet:
-            self._console.print(f"{name} ({total:g})", highlight=False, markup=False)
+            of = f" ({total:g})" if total > 1 else ""
+            self._console.print(f"{name}{of}", highlight=False, markup=False)
 
     def advance(self, amount: float = 1.0, note: str = "") -> None:
         """Some of it is done."""
@@ -76,15 +77,14 @@ class Bar:
             if now - self._said > _REDRAW_EVERY or amount >= 1:
                 self._bar.advance(self._task, round(self._pending, 3))  # type: ignore[arg-type]
                 self._pending, self._said = 0.0, now
-            if note and self._done <= 0:
-                self._bar.update(self._task, description=f"{self._name}: {note}")  # type: ignore[arg-type]
         elif not self._quiet and now - self._said > _LINE_EVERY:
             self._said = now
-            self._console.print(f"  {self._name}: {self._how_far(now, note)}", highlight=False, markup=False)
+            self._console.print(f"  {self._name}: {self._far(now, note)}", highlight=False, markup=False)
 
-    def _how_far(self, now: float, note: str) -> str:
-        """Before anything is done nobody knows how long it takes: then what is being done must do."""
-        if self._done <= 0:
-            return note or "begun"
-        left = (now - self._since) / self._done * max(0.0, self._total - self._done)
+    def _far(self, now: float, note: str) -> str:
+        """How far the phase is. Without anything done to go by: what it is at, and since when it runs."""
+        spent = now - self._since
+        if not self._done:
+            return f"{note}, {spent:.0f} s so far" if note else f"{spent:.0f} s so far"
+        left = spent / self._done * max(0.0, self._total - self._done)
         return f"{self._done:.0f} of {self._total:g}, about {left:.0f} s left"
