@@ -66,6 +66,12 @@ def test_a_file_that_was_renamed_moves_its_tests() -> None:
     assert (found.chosen, found.gone) == ({}, ())
 
 
+def test_a_test_whose_id_is_another_one_in_each_process_is_not_gone() -> None:
+    now = [f"tests/test_clock.py::test_at[{number}]" for number in range(3)]
+    base, head, again = (item(test, test, params=test) for test in now)
+    assert sorted_out([item(A), base], [item(A), head], unstable={head.id, again.id}).gone == ()
+
+
 def test_a_copy_of_a_test_that_stays_is_new() -> None:
     copy = "tests/test_copy.py::test_a"
     found = sorted_out([item(A, "1")], [item(A, "1"), item(copy, "1")])

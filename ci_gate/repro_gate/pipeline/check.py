@@ -29,6 +29,7 @@ from repro_gate.experiment import Project, find_tree, tree_wipe
 from repro_gate.gates import flaky, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
 from repro_gate.gates.fail_to_pass.candidates import Candidates, compare
+from repro_gate.gates.fail_to_pass.conditions import second_collection
 from repro_gate.model import (
     CheckReport,
     Conditions,
@@ -263,8 +264,9 @@ class _Check:
 
     def _candidates(self, case: Case, bench: LabBench) -> Candidates:
         head = bench.collect(HEAD, Conditions())
+        again = bench.collect(HEAD, second_collection())
         base = bench.collect(CONTROL, Conditions())
-        return compare(case, base.items, head.items)
+        return compare(case, base.items, head.items, unstable=set(head.items) ^ set(again.items))
 
     def _network(self, case: Case, bench: LabBench, candidates: Candidates) -> GateResult:
         head = bench.collect(HEAD, Conditions())

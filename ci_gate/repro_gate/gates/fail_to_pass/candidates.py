@@ -64,7 +64,9 @@ def compare(case: Case, base: Items, head: Items, *, unstable: Ids[str] = (), mo
     kinds = _kinds(case, base, head, frozenset(unstable))
     moved = _moved(base, head, kinds)
     kinds.update(dict.fromkeys(moved, Kind.MOVED))
-    gone = tuple(sorted(set(base) - set(head) - set(moved.values()) - set(unstable)))
+    kept = {_place(item) for item in head.values() if item.id in unstable}
+    lost = set(base) - set(head) - set(moved.values()) - set(unstable)
+    gone = tuple(sorted(test for test in lost if _place(base[test]) not in kept))
     kinds.update(dict.fromkeys(gone, Kind.GONE))
     touched = [item for item in head.values() if kinds[item.id] in (Kind.NEW, Kind.CHANGED)]
     unsupported = tuple(sorted(item.id for item in _product_doctests(case, touched)))
