@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repro_gate.experiment import Job, Lab, Project
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
-from repro_gate.model import Conditions, Experiment, ExperimentResult, Side
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, TestRun
 from repro_gate.pipeline.provision import Provision, Room
 from repro_gate.sandbox import Sandbox
 
@@ -64,14 +64,19 @@ class LabBench:
 
     def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:
         """Run the requests, those of different stages at the same time."""
-        jobs = [Job(experiment=each.experiment, mode=each.mode, files=each.files) for each in requests]
+        ended: list[TestRun] = []
+        jobs = [
+            Job(experiment=each.experiment, mode=each.mode, files=each.files, on_run=ended.append) for each in requests
+        ]
         labs: dict[int, Lab] = {}
         for job, request in zip(jobs, requests, strict=True):
             lab = self.lab(request.stage)
             labs[id(lab)] = lab
             lab.submit(job)
-        self.progress(f"{len(jobs)} experiments on {', '.join(dict.fromkeys(_words(r.stage) for r in requests))}")
+        where = ", ".join(dict.fromkeys(_words(request.stage) for request in requests))
+        tests = sum(len(request.experiment.tests or ()) for request in requests)
         while any(job.result is None for job in jobs):
+            self.progress(f"on {where}, {len(ended)} of {tests} runs")
             for lab in labs.values():
                 if lab.busy:
                     lab.step(_STEP)
