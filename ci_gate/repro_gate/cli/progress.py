@@ -77,7 +77,7 @@ class Bar:
             if now - self._said > _REDRAW_EVERY or amount >= 1:
                 self._bar.advance(self._task, round(self._pending, 3))  # type: ignore[arg-type]
                 if note and not self._done:
-                    self._bar.update(self._task, description=f"{self._name}: {note}")
+                    self._bar.update(self._task, description=f"{self._name}: {note}")  # type: ignore[arg-type]
                 self._pending, self._said = 0.0, now
         elif not self._quiet and now - self._said > _LINE_EVERY:
             self._said = now
