@@ -1,6 +1,7 @@
-"""The stack of a test that hangs, on file before the gate kills its process.
+"""The stack of a test that hangs or crashes, on file before its process is gone.
 
-A timer of the kernel sends a signal that nobody uses, and faulthandler answers it in C: also
+A crash is faulthandler's own business: it writes to our file in place of standard error, which
+any test may write to as well. For a hang, a timer of the kernel sends a signal that nobody uses, and faulthandler answers it in C: also
 from a loop that never gives up the interpreter, and with no thread, which a test that forks
 would be warned of. Where there are no such timers (not Linux, no ctypes) there is no stack.
 """
@@ -36,12 +37,13 @@ class StackWatch:
         self._fd = -1
         self._timer: Any = None
         timer = _make_timer()
-        if timer is None:
-            return
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
             self._fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
             os.close(fd)
+            faulthandler.enable(file=self._fd, all_threads=True)
+            if timer is None:
+                return
             faulthandler.register(_SIGNAL, file=self._fd, all_threads=True, chain=False)
         except (OSError, ValueError, RuntimeError):
             return

@@ -10,7 +10,7 @@ from typing import Any
 from repro_gate.experiment import stacks
 from repro_gate.experiment.activity import Activity
 from repro_gate.experiment.worker import Pipe, Worker
-from repro_gate.model import Ending, Experiment, ExperimentResult, Failure, Frame, Mode, Outcome, TestRun
+from repro_gate.model import Ending, Experiment, ExperimentResult, Failure, Mode, Outcome, TestRun
 from repro_gate_pytest import wire
 
 _MOST_LOST_SERVERS = 3
@@ -260,17 +260,18 @@ class Run:
         for frame in lane.pipe.frames():
             lane.activity.take(frame, now)
         words = lane.worker.process.output()[1][-3000:] if lane.worker.process is not None else ""
-        frames = self._stack(lane) if ended[1] == "timeout" else ()
-        lane.activity.process_ended(*ended, now, words, frames)
+        crash = ended[1] == "" and ended[0] != 0
+        left = self._stack(lane, crash=crash) if crash or ended[1] == "timeout" else stacks.Left()
+        lane.activity.process_ended(*ended, now, words + (left.text[:3000] if crash else ""), left.frames)
         lane.pipe.close()
         lane.over = True
 
-    def _stack(self, lane: _Lane) -> tuple[Frame, ...]:
-        """Where a test hung, if it could still say so."""
+    def _stack(self, lane: _Lane, *, crash: bool) -> stacks.Left:
+        """Where a test hung or crashed, if it could still say so."""
         facts = lane.worker.facts
         tests = frozenset(file for _, file in facts.tests)
         tree = lane.worker.view_of_tree()
-        return stacks.read(lane.pipe.path, tree=tree, roots=facts.ready.get("roots", {}), tests=tests)
+        return stacks.read(lane.pipe.path, crash=crash, tree=tree, roots=facts.ready.get("roots", {}), tests=tests)
 
     def _watch_time(self, lane: _Lane, now: float) -> None:
         limits = self.experiment.limits

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,21 @@ from repro_gate_pytest import wire
 
 _MOST_BYTES = 200_000
 _HARNESS = "repro_gate_pytest/runner.py"
+_FATAL = "Fatal Python error: "
 _HEAD = re.compile(r"^(Current thread|Thread) 0x")
 _FRAME = re.compile(r'^  File "(?P<path>.*)", line (?P<line>\d+) in (?P<function>.*)$')
 
 
-def read(channel: Path, *, tree: str, roots: Mapping[str, Any], tests: Collection[str]) -> tuple[Frame, ...]:
-    """The stack beside a run's channel, outermost frame first; empty where there is none.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """What a process left: frames, outermost first, and the text that they were read from."""
+
+    frames: tuple[Frame, ...] = ()
+    text: str = ""
+
+
+def read(channel: Path, *, crash: bool, tree: str, roots: Mapping[str, Any], tests: Collection[str]) -> Left:
+    """The stack beside a run's channel. Of a ``crash`` only what the crash itself wrote.
 
     ``tree`` is the tree as the process saw it, ``roots`` where it says installed code is,
     ``tests`` are files of tests (relative to pytest's root).
@@ -31,8 +41,12 @@ def read(channel: Path, *, tree: str, roots: Mapping[str, Any], tests: Collectio
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
         path.unlink()
     except OSError:
-        return ()
-    return parse(text, tree=tree, roots=roots, tests=tests)
+        return Left()
+    if crash:
+        # What is before it is the stack of a test that was slow: it does not say where this one ended.
+        _, found, rest = text.rpartition(_FATAL)
+        text = found + rest if found else ""
+    return Left(frames=parse(text, tree=tree, roots=roots, tests=tests), text=text)
 
 
 def parse(text: str, *, tree: str, roots: Mapping[str, Any], tests: Collection[str]) -> tuple[Frame, ...]:
