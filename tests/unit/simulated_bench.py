@@ -110,6 +110,7 @@ class Sim:
     kind: str = "function"
     index: int = 0
     fixtures: tuple[tuple[str, str, int], ...] = ()
+    network: str = ""
 
     @property
     def id(self) -> str:
@@ -129,6 +130,7 @@ class Sim:
             fixtures=self.fixtures,
             fingerprint=f"{self.name} {print_}",
             reads_modules=(),
+            network=self.network,
         )
 
 

@@ -374,6 +374,8 @@ def test_a_test_that_fails_in_file_order_and_passes_alone_is_order_dependent() -
 def test_a_test_that_needs_the_network_is_refused_or_allowed() -> None:
     needs = fails("OSError", "TS", "x", network=("connect 10.0.0.1:80",))
     came_to(judged(old(), Sim(name=NEW, base=needs, head=needs)), FAIL, "network")
+    marked = Sim(name=NEW, base=needs, head=needs, network="asks the shop")
+    came_to(judged(old(), marked), NEUTRAL, "network_allowed")
     allowed = case(network_allowed=frozenset({NEW_ID}))
     came_to(judged(old(), Sim(name=NEW, base=needs, head=needs), change=allowed), NEUTRAL, "network_allowed")
 

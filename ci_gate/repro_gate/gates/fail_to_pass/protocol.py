@@ -81,6 +81,8 @@ class _Proof:
         if case.obstacles or not (case.changes_product or case.changes_tests):
             return
         head, unstable = self._collect_head()
+        marked = {test for test, item in head.items.items() if item.network}
+        case = self.case = replace(case, network_allowed=case.network_allowed | marked)
         base = self._collect_control()
         self._uncollected_on_head(head, base)
         most = self.runner.policy.most_candidates
