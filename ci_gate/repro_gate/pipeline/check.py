@@ -61,6 +61,7 @@ class CheckRequest:
     """What to check. ``settings`` are base's; ``python`` None: an environment is made from what the tree declares.
 
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
+    ``policy`` None: fail-to-pass repeats as often as it is documented to.
     """
 
     directory: Path
@@ -72,6 +73,7 @@ class CheckRequest:
     arguments: tuple[str, ...]
     python: str | None
     command: str
+    policy: Policy | None = None
 
 
 def resolve_change(
@@ -255,7 +257,7 @@ class _Check:
             messages_between(repository, self.pair.base_sha, self.pair.head_sha),
         )
         settings = self.request.settings
-        policy = Policy(
+        policy = self.request.policy or Policy(
             today=self.effects.now().date(),
             first_seconds=settings.test_timeout,
             total_seconds=settings.budget or 3600.0,
