@@ -39,6 +39,9 @@ class Runner:
 
     def run(self, order: Sequence[int], channel: Channel) -> None:
         """Run the controls and the items at these indices, in this order; a frame for each."""
+        if order:
+            self._controls[wire.CONTROL_PASS].stand_beside(self._session.items[order[0]])
+            self._controls[wire.CONTROL_FAIL].stand_beside(self._session.items[order[-1]])
         plan: list[tuple[int, Any]] = [(wire.CONTROL_PASS, self._controls[wire.CONTROL_PASS])]
         plan += [(index, self._session.items[index]) for index in order]
         plan += [(wire.CONTROL_FAIL, self._controls[wire.CONTROL_FAIL])]
