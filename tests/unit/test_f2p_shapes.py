@@ -387,6 +387,11 @@ def test_a_swallowed_network_attempt_is_refused(seen: dict[str, Any]) -> None:
     came_to(judged(old(), Sim(name=NEW, base=fails(**seen))), FAIL, "network_attempt")
 
 
+def test_a_test_that_ends_by_the_missing_network_on_base_alone_needs_it_there() -> None:
+    unreachable = fails("OSError", "TPS", "[Errno 101] Network is unreachable", network=("connect 10.0.0.1:80",))
+    came_to(judged(old(), Sim(name=NEW, base=unreachable)), FAIL, "network")
+
+
 def test_loopback_is_no_network() -> None:
     local = passes(binds=("port 8080",), unrouted=0)
     came_to(judged(old(), Sim(name=NEW, head=local)), PASS, "proved")
@@ -542,6 +547,15 @@ def test_an_old_test_that_the_change_breaks_fails_the_gate() -> None:
     result = judged(old(head=fails()), Sim(name=NEW), claims=Said(is_refactor=True))
     came_to(result, FAIL, "fails_on_head")
     assert result.refused[0].why.startswith("passes on base and fails on head")
+
+
+def test_a_refactoring_breaks_no_old_test_in_whichever_file() -> None:
+    refactor = Said(is_fix=False, is_refactor=True)
+    far = "tests/test_far.py"
+    broken = old("test_far", file=far, head=fails())
+    came_to(judged(old(), broken, change=case(test_files=frozenset()), claims=refactor), FAIL, "fails_on_head")
+    red = Sim(name="test_red", file=far, control=fails(), base=fails(), head=fails(), changed=False)
+    came_to(judged(old(), red, claims=refactor), NEUTRAL, "refactor")
 
 
 def test_tests_alone_are_neutral_unless_they_fail() -> None:

@@ -115,34 +115,27 @@ def open_subject(
 
 
 def _product(repository: Repository, found: Sequence[Change], layout: Layout) -> Iterator[ProductFile]:
-    """The changed Python files of the product; a rename's old lines count on its old path."""
-    moved: dict[str, frozenset[int]] = {}
-    files: list[ProductFile] = []
+    """The changed Python files of the product. A rename is one that is gone and one that is new: so are its names."""
     for change in found:
         if not change.path.endswith(".py") or not layout.is_product(change.path) or change.submodule:
             continue
         lines = changed_lines(repository, change)
         base = _text(repository, change.old_sha if change.kind is not ChangeKind.ADDED else "")
         head = _text(repository, change.new_sha if change.kind is not ChangeKind.DELETED else "")
-        removed = lines.removed
-        if change.old_path:
-            moved[change.old_path] = removed
-            removed = frozenset()
-        files.append(
-            ProductFile(
-                path=change.path,
-                module=module_of(change.path),
-                base=base,
-                head=head,
-                removed=_whole(base, removed),
-                added=_whole(head, lines.added),
-            )
+        whole = ProductFile(
+            path=change.path,
+            module=module_of(change.path),
+            base=base,
+            head=head,
+            removed=_whole(base, lines.removed),
+            added=_whole(head, lines.added),
         )
-    for file in files:
-        if file.path in moved:
-            yield dataclasses.replace(file, removed=_whole(file.base, moved[file.path]))
-        else:
-            yield file
+        if not change.old_path:
+            yield whole
+            continue
+        old = change.old_path
+        yield dataclasses.replace(whole, path=old, module=module_of(old), head=None, added=frozenset())
+        yield dataclasses.replace(whole, base=None, removed=frozenset())
 
 
 def module_of(path: str) -> str:

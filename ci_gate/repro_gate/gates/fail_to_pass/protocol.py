@@ -23,6 +23,7 @@ from repro_gate.gates.fail_to_pass.recovery import (
     climb,
     collect_on_base,
     fixture_homes,
+    refuse_moved,
 )
 from repro_gate.gates.fail_to_pass.repeats import Repeats
 from repro_gate.gates.fail_to_pass.runner import Ask, Runner, Stopped
@@ -97,7 +98,7 @@ class _Proof:
         self._more_by_data(on_head)
         files = self._touched_files(base, head)
         self._control(base, files)
-        self._regressions(on_head, head, judge)
+        self._regressions(on_head, base, head, judge)
         if not self.candidates.chosen:
             return
         on_base = self._on_base(judge, sorted({head.items[test].file for test in self.candidates.chosen}))
@@ -242,7 +243,9 @@ class _Proof:
     # -- first runs -----------------------------------------------------------------------
 
     def _discover_head(self, head: Collection, files: set[str]) -> dict[str, TestRun]:
-        tests = [test for test, item in head.items.items() if item.file in files or self.case.test_data]
+        # Any test may read data, and whoever says that no behaviour changes speaks of all tests.
+        every = bool(self.case.test_data) or self.claims.is_refactor
+        tests = [test for test, item in head.items.items() if every or item.file in files]
         return self._discover(HEAD, [test for test in tests if test not in self.candidates.unstable])
 
     def _discover(self, stage: Stage, tests: list[str], seconds: float = 0.0) -> dict[str, TestRun]:
@@ -254,14 +257,21 @@ class _Proof:
             runs.update(self.runner.one(Ask(stage=stage, tests=left, seconds=seconds)))
         return runs
 
-    def _regressions(self, runs: Mapping[str, TestRun], head: Collection, judge: Judge) -> None:
+    def _regressions(self, runs: Mapping[str, TestRun], base: Collection, head: Collection, judge: Judge) -> None:
         """Tests that the change left alone: what passes on base must pass on head."""
-        for test, run in runs.items():
-            if self.candidates.kinds[test] not in (Kind.SAME, Kind.MOVED) or test in self.candidates.chosen:
-                continue
-            before = self.runner.history(Side.CONTROL, self.candidates.moved.get(test, test))
+        moved, left_alone = self.candidates.moved, (Kind.SAME, Kind.MOVED)
+        red = {
+            test: run
+            for test, run in runs.items()
+            if self.candidates.kinds[test] in left_alone and test not in self.candidates.chosen and run.outcome.bad
+        }
+        olds = [moved.get(test, test) for test in red]
+        unseen = tuple(old for old in olds if old in base.items and not self.runner.history(Side.CONTROL, old))
+        self.runner.one(Ask(stage=CONTROL, tests=unseen))
+        for test, run in red.items():
+            before = self.runner.history(Side.CONTROL, moved.get(test, test))
             passed = any(each.outcome is Outcome.PASSED for each in before[:1])  # under the conditions of this run
-            if passed and run.outcome.bad and not network(run):
+            if passed and not network(run):
                 found = judge.on_head(run, file=head.items[test].file, company=tuple(runs), on_base=None)
                 if found is not None and found.reason is ReasonCode.FAILS_ON_HEAD:
                     why = f"passes on base and {found.why}"
@@ -339,6 +349,7 @@ class _Proof:
     def _doubts(self, head: Collection, on_base: OnBase, judge: Judge) -> None:
         """Network attempts that were swallowed, the exercise rule, and hollow head for what is only new."""
         unseen: list[Suspect] = []
+        refuse_moved(judge, self.suspects)
         for suspect in (each for each in self.suspects if each.open):
             heads = self.runner.history(Side.HEAD, suspect.id)
             bases = self.runner.history(Side.BASE, suspect.id)

@@ -97,7 +97,11 @@ def network(run: TestRun) -> bool:
     seen = run.evidence
     if seen is not None and (seen.network or seen.unrouted):
         return True
-    failure = run.failure
+    return ends_by_network(run.failure)
+
+
+def ends_by_network(failure: Failure | None) -> bool:
+    """Whether an exception says that the network was not there; a test that goes on ends by another."""
     return failure is not None and any(
         _NETWORK_TEXT.search(text) for text in (f"{failure.type}: {failure.message}", *failure.chain)
     )

@@ -131,14 +131,17 @@ def hollow_stages(case: Case) -> Iterator[Stage]:
             yield Stage(side=Side.HOLLOW, replaced=tuple(replaced))
 
 
-def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
-    """Refuse whoever passes without the new bodies, or only trips over their absence."""
-    pending = [suspect for suspect in suspects if suspect.open]
-    for suspect in pending:
+def refuse_moved(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse whoever fails on base for a name that base has in another place."""
+    for suspect in suspects:
         named = missing(suspect.failure) if suspect.failure is not None else None
         if named is not None and suspect.code in API and _moved(judge, named.module, named.name):
             suspect.refuse(ReasonCode.IMPORT_ONLY, "what it misses on base was moved or renamed: it is not new")
-    pending = [suspect for suspect in pending if suspect.open]
+
+
+def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse whoever passes without the new bodies, or only trips over their absence."""
+    pending = [suspect for suspect in suspects if suspect.open]
     tried = False
     for stage in hollow_stages(judge.case) if pending else ():
         tried = True

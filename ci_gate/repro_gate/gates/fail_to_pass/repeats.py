@@ -110,7 +110,7 @@ class Repeats:
             lost = (Side.BASE, run.id) in self.judge.runner.without_result
             suspect.refuse(ReasonCode.LOST if lost else ReasonCode.NOT_RUN, "had no result on base in a repetition")
         elif code is ReasonCode.NETWORK:
-            suspect.refuse(self.judge.network_code(run.id, ReasonCode.NETWORK_ATTEMPT), "it tries to reach the network")
+            suspect.refuse(*self.judge.network_on_base(run))
         elif code is ReasonCode.TIMEOUT:
             suspect.refuse(ReasonCode.BUSY, "took too long on base in a repetition")
         else:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from repro_gate.gates.fail_to_pass.case import Case, Stage
-from repro_gate.gates.fail_to_pass.reasons import API, RIGHT, Context, classify, network, through_product
+from repro_gate.gates.fail_to_pass.reasons import (
+    API,
+    RIGHT,
+    Context,
+    classify,
+    ends_by_network,
+    network,
+    through_product,
+)
 from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask, Runner
 from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Refused, Side, TestRun
 
@@ -83,8 +91,7 @@ class Judge:
         elif code is ReasonCode.NOT_RUN:
             suspect.refuse(*self._no_result(Side.BASE, run.id))
         elif code is ReasonCode.NETWORK:
-            # Head passes: there it goes on without the network.
-            suspect.refuse(self.network_code(run.id, ReasonCode.NETWORK_ATTEMPT), "it tries to reach the network")
+            suspect.refuse(*self.network_on_base(run))
         elif code in DISRUPTIVE:
             self._confirm_disruption(suspect)
         elif code not in RIGHT | API:
@@ -94,6 +101,13 @@ class Judge:
     def network_code(self, test: str, otherwise: ReasonCode) -> ReasonCode:
         """The code of a network attempt: some tests are allowed to."""
         return ReasonCode.NETWORK_ALLOWED if test in self.case.network_allowed else otherwise
+
+    def network_on_base(self, run: TestRun) -> tuple[ReasonCode, str]:
+        """A test that passes on head needs no network; if it does not end by its absence on base either, it goes on."""
+        if ends_by_network(run.failure):
+            return self.network_code(run.id, ReasonCode.NETWORK), "it needs the network on base"
+        why = "it tries to reach the network, and goes on without it"
+        return self.network_code(run.id, ReasonCode.NETWORK_ATTEMPT), why
 
     def _why_on_head(self, run: TestRun, file: str, company: tuple[str, ...]) -> tuple[ReasonCode, str]:
         if run.outcome in _ON_HEAD:
