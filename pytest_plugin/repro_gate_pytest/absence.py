@@ -14,6 +14,7 @@ from repro_gate_pytest import failure
 
 _CANNOT_IMPORT = re.compile(r"cannot import name '([^']+)' from (?:partially initialized module )?'([^']+)'")
 _NO_ATTRIBUTE = re.compile(r"module '([^']+)' has no attribute '([^']+)'")
+_NO_MEMBER = re.compile(r"type object '([^']+)' has no attribute '([^']+)'")
 _NOT_DEFINED = re.compile(r"name '([^']+)' is not defined")
 _MOST = 10
 
@@ -80,13 +81,15 @@ def _names(exc: BaseException, modules: list[str], symbols: list[str]) -> None:
 
 def _add_attribute(exc: AttributeError, text: str, symbols: list[str]) -> None:
     owner, name = getattr(exc, "obj", None), getattr(exc, "name", None)  # since Python 3.10
-    match = _NO_ATTRIBUTE.search(text)
+    match, member = _NO_ATTRIBUTE.search(text), _NO_MEMBER.search(text)
     if type(owner) is types.ModuleType and name:
         _add(symbols, "%s:%s" % (owner.__name__, name))
     elif isinstance(owner, type) and name:
         _add(symbols, "%s:%s.%s" % (owner.__module__, owner.__qualname__, name))
     elif match:
         _add(symbols, "%s:%s" % match.groups())
+    elif member:
+        _add(symbols, ":%s.%s" % member.groups())
 
 
 def _add(names: list[str], name: str) -> None:

@@ -211,6 +211,8 @@ def _on_open(args: tuple[Any, ...]) -> None:
 
 def _on_read(path: str, source: bool) -> None:
     relative = _normpath(path[len(_State.roots[0]) :])
+    if relative.startswith("<"):
+        return  # the interpreter looks for the lines of code that is in no file
     if relative.startswith(("..", ".pytest_cache")) or "__pycache__" in relative:
         return
     if source and _not_the_tests_own():

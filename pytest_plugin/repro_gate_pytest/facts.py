@@ -93,18 +93,18 @@ class _Reader:
         self._codes: dict[Any, _Code] = {}
         self._above: dict[str, list[Key]] = {}
         self._shapes: dict[type, list[_Shape]] = {}
-        self._named: dict[ast.AST, frozenset[str]] = {}
+        self._mentioned: dict[ast.AST, sources.Mentions] = {}
+        self._places: dict[str, tuple[str, str]] = {}
         self._conftests, self._plugins = self._hook_files(session)
 
     def facts(self, item: Any, table: _Table) -> dict[str, Any]:
         """The facts of one item, in the wire's shape."""
-        file = str(getattr(item, "path", "") or "")
-        relative = origins.relative(file, self._root) if file else ""
+        path, relative = self._place(str(getattr(item, "path", "") or ""))
         kind = _kind(item)
         original = _original(item, kind)
         place = (relative, item.nodeid.partition("[")[0].rpartition("::")[0], original)
         index = self._counts[place] = self._counts.get(place, -1) + 1
-        code = self._code(item, kind, original, _realpath(file))
+        code = self._code(item, kind, original, path)
         params, marks = _parameters(item)
         parts = f"{kind}\x1f{code.digest}\x1f{params}\x1f{marks}"
         found: dict[str, Any] = {
@@ -124,6 +124,12 @@ class _Reader:
         found.update((name, value) for name, value in optional.items() if value)
         return found
 
+    def _place(self, file: str) -> tuple[str, str]:
+        """The real path of a file, and its path in the tree."""
+        if file not in self._places:
+            self._places[file] = (_realpath(file), origins.relative(file, self._root)) if file else ("", "")
+        return self._places[file]
+
     def _code(self, item: Any, kind: str, original: str, path: str) -> _Code:
         function = _function_of(item) if kind in ("function", "unittest") else None
         info = getattr(item, "_fixtureinfo", None)
@@ -133,7 +139,7 @@ class _Reader:
             return known
         code = _Code()
         nodes = self._add_own(code, item, kind, original, path, function)
-        asked = sources.asked_fixtures(nodes)
+        asked = {name for node in nodes for name in self._mentions(node).fixtures}
         closure = self._fixtures.of(item, asked)
         code.places = closure.places
         code.keys |= closure.keys
@@ -174,7 +180,7 @@ class _Reader:
         """Marks, bases and attributes of the test's classes, and the members that its code names."""
         shapes = [shape for cls in classes for base in cls.__mro__ for shape in self._shape(base)]
         code.keys.update(shape.key for shape in shapes)
-        wanted = ALWAYS.union(*(self._attributes(node) for node in nodes))
+        wanted = ALWAYS.union(*(self._mentions(node).members for node in nodes))
         done: set[str] = set()
         while wanted:
             following: set[str] = set()
@@ -184,14 +190,14 @@ class _Reader:
                     if shape.source is not None and node not in nodes:
                         key = ("member", shape.source.path, name, str(node.lineno))
                         code.keys.add(self._reach.add(key, shape.source, [node]))
-                        following |= self._attributes(node)
+                        following |= self._mentions(node).members
             done |= wanted
             wanted = frozenset(following) - done
 
-    def _attributes(self, node: ast.AST) -> frozenset[str]:
-        known = self._named.get(node)
+    def _mentions(self, node: ast.AST) -> sources.Mentions:
+        known = self._mentioned.get(node)
         if known is None:
-            known = self._named[node] = sources.attributes([node])
+            known = self._mentioned[node] = sources.Mentions([node])
         return known
 
     def _shape(self, cls: type) -> list[_Shape]:
@@ -254,7 +260,7 @@ class _Reader:
         code.digest = _hash("\x1f".join([code.text, *sorted({unit.digest for unit in units})]))
         files = {unit.path for unit in units if unit.path and unit.path != path}
         files = {file for file in files if os.path.basename(file) != "conftest.py"}
-        code.files = sorted(origins.relative(file, self._root) for file in files)
+        code.files = sorted(self._place(file)[1] for file in files)
 
 
 def _kind(item: Any) -> str:

@@ -94,7 +94,7 @@ class Closures:
             decorators = [part for one in node.decorator_list for part in sources.without_plain_parameters(one)]
             key = self._reach.body(source, node, decorators, name)
             path = origins.relative(source.path, self._root)
-            return _Definition(path, node.lineno, key, node, sources.asked_fixtures([node]))
+            return _Definition(path, node.lineno, key, node, frozenset(sources.Mentions([node]).fixtures))
         code = getattr(function, "__code__", None)
         path = _realpath(code.co_filename) if code is not None else ""
         if code is not None and self._reach.source(path) is not None:

@@ -60,6 +60,7 @@ class Reach:
         self._closures: dict[Key, frozenset[Key]] = {}
         self._paths: dict[str, str] = {}  # module name -> file, of files that are followed
         self._names: dict[str, str] = {}  # file -> module name
+        self._reals: dict[str, str] = {}
         for name, module in list(sys.modules.items()):
             file = _file_of(module)
             if file and file.endswith(".py") and follow(file):
@@ -88,9 +89,14 @@ class Reach:
         code = getattr(unwrapped(function), "__code__", None)
         if code is None:
             return None
-        source = self.source(_realpath(code.co_filename))
+        source = self.source(self._real(code.co_filename))
         node = source.functions.get((code.co_name, code.co_firstlineno)) if source else None
         return (source, node) if source is not None and node is not None else None
+
+    def _real(self, filename: str) -> str:
+        if filename not in self._reals:
+            self._reals[filename] = _realpath(filename)
+        return self._reals[filename]
 
     def path_of_class(self, cls: type) -> str:
         """The file that a class is from, if it is followed."""
@@ -204,7 +210,7 @@ class Reach:
         found: set[Key] = set()
         for chain in sources.reads(nodes):
             found |= self._read(source, chain)
-        for entry in sources.local_imports(nodes):
+        for entry in sources.Mentions(nodes).imports:
             found |= self._imported(source, *entry)
         return frozenset(found)
 

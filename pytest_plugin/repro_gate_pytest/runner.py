@@ -35,7 +35,7 @@ class Runner:
         """Have a test that takes its whole time leave a stack beside this run's channel."""
         seconds = command.get("limits", {}).get("seconds", 0)
         if seconds:
-            self._observers.append(hang.StackWatch(command["channel"] + wire.STACK_SUFFIX, seconds))
+            self._observers.append(hang.StackWatch(wire.stack_file(command["channel"]), seconds))
 
     def run(self, order: Sequence[int], channel: Channel) -> None:
         """Run the controls and the items at these indices, in this order; a frame for each."""

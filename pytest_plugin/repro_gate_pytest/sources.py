@@ -47,7 +47,7 @@ class Source:
             return
         for name in _stored(node):
             self.bindings.setdefault(name, []).append(statement)
-        for child in ast.iter_child_nodes(node):
+        for child in _children(node):
             if isinstance(child, ast.stmt):
                 self._bind(child, statement)
             elif isinstance(child, ast.ExceptHandler):
@@ -69,7 +69,7 @@ class Source:
                 self.imports[alias.asname or alias.name] = (node.level, module, alias.name)
 
     def _index(self, node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in _children(node):
             if isinstance(child, _FUNCTIONS):
                 first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
                 self.functions[child.name, first] = child
@@ -147,43 +147,54 @@ def reads(nodes: Iterable[ast.AST]) -> frozenset[Chain]:
     return frozenset(found)
 
 
-def attributes(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Every attribute name and plain string in the nodes: what may name a member of a class."""
-    return frozenset(
-        inner.attr for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Attribute)
-    ) | frozenset(
-        inner.value
-        for node in nodes
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, str) and inner.value.isidentifier()
-    )
+class Mentions:
+    """What a piece of code mentions besides the names it reads, found in one walk.
+
+    ``members`` are attribute names and plain strings: what may name a member of a class.
+    ``fixtures`` are names given to ``getfixturevalue`` as they stand, ``imports`` level, module and
+    symbol (empty for the module itself).
+    """
+
+    __slots__ = ("fixtures", "imports", "members")
+
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        members: set[str] = set()
+        self.fixtures: set[str] = set()
+        self.imports: set[tuple[int, str, str]] = set()
+        queue = list(nodes)
+        while queue:
+            node = queue.pop()
+            if isinstance(node, ast.Attribute):
+                members.add(node.attr)
+            elif isinstance(node, ast.Constant):
+                if isinstance(node.value, str) and node.value.isidentifier():
+                    members.add(node.value)
+                continue
+            elif isinstance(node, ast.Call):
+                self._call(node)
+            elif isinstance(node, ast.Import):
+                self.imports.update((0, alias.name, "") for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                self.imports.update((node.level, node.module or "", alias.name) for alias in node.names)
+            queue += _children(node)
+        self.members = frozenset(members)
+
+    def _call(self, call: ast.Call) -> None:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "getfixturevalue" and call.args:
+            first = call.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                self.fixtures.add(first.value)
 
 
-def asked_fixtures(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Names that are given to ``getfixturevalue`` as they stand."""
-    return frozenset(
-        call.args[0].value
-        for node in nodes
-        for call in ast.walk(node)
-        if isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr == "getfixturevalue"
-        and call.args
-        and isinstance(call.args[0], ast.Constant)
-        and isinstance(call.args[0].value, str)
-    )
-
-
-def local_imports(nodes: Iterable[ast.AST]) -> frozenset[tuple[int, str, str]]:
-    """What nodes import: level, module, and symbol (empty for the module itself)."""
-    found: set[tuple[int, str, str]] = set()
-    for node in nodes:
-        for inner in ast.walk(node):
-            if isinstance(inner, ast.Import):
-                found.update((0, alias.name, "") for alias in inner.names)
-            elif isinstance(inner, ast.ImportFrom):
-                found.update((inner.level, inner.module or "", alias.name) for alias in inner.names)
-    return frozenset(found)
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below; several times as fast as ``ast.iter_child_nodes``, which matters here."""
+    found: list[ast.AST] = []
+    for value in node.__dict__.values():
+        if value.__class__ is list:
+            found += [element for element in value if isinstance(element, ast.AST)]
+        elif isinstance(value, ast.AST) and value.__dict__:  # contexts and operators hold nothing
+            found.append(value)
+    return found
 
 
 def plain_parameters(decorator: ast.AST) -> bool:
@@ -228,10 +239,10 @@ def _reads(node: ast.AST, bound: frozenset[str], found: set[Chain]) -> None:
         return
     if isinstance(node, _COMPREHENSIONS):
         inner = bound | {name for generator in node.generators for name in _stored(generator.target)}
-        for child in ast.iter_child_nodes(node):
+        for child in _children(node):
             _reads(child, inner, found)
         return
-    for child in ast.iter_child_nodes(node):
+    for child in _children(node):
         _reads(child, bound, found)
 
 
@@ -273,7 +284,7 @@ def _locals(body: list[Any]) -> tuple[set[str], set[str]]:
             own.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, (ast.Lambda, *_COMPREHENSIONS)):
             continue
-        queue.extend(ast.iter_child_nodes(node))
+        queue.extend(_children(node))
     return own, shared
 
 
@@ -287,9 +298,7 @@ def _stored(node: ast.AST) -> Iterator[str]:
         elif type(current).__name__ in ("MatchAs", "MatchStar") and getattr(current, "name", None):
             yield str(getattr(current, "name", ""))
         queue.extend(
-            child
-            for child in ast.iter_child_nodes(current)
-            if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.Lambda))
+            child for child in _children(current) if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.Lambda))
         )
 
 

@@ -54,8 +54,6 @@ OUTCOMES = (
     "not_run",
 )
 
-STACK_SUFFIX = ".stack"  # after a channel's path: where a test that hangs leaves its stack
-
 # Files of the tree that are tests or their support, by their path below it.
 TEST_PATH = re.compile(r"(^|/)(conftest\.py|test_[^/]*\.py|[^/]*_test\.py)$|(^|/)tests?/")
 
@@ -192,6 +190,11 @@ def start_environment(conditions: Mapping[str, Any], base: Mapping[str, str], ho
     env["HOME"] = home
     env["TMPDIR"] = tmp
     return env
+
+
+def stack_file(channel: str) -> str:
+    """Where, beside a run's channel, a test that hangs leaves its stack."""
+    return channel + ".stack"
 
 
 def start_directory(conditions: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from repro_gate.errors import CollectionFailed
 from repro_gate.model import ExperimentResult, Lenient, Mode
 from tests.conftest import MakeLab, MakeProject, outcomes
 
@@ -172,27 +173,55 @@ def test_without_it_nothing_is_collected_and_the_cause_names_the_symbol(
         "pkg/broken.py": "import no_such_thing\n",
         "test_product.py": "import pkg.broken\ndef test_a(): pass\n",
         "test_fine.py": "def test_a(): pass\n",
-        "sub/conftest.py": "from pkg.core import new\n",
-        "sub/test_sub.py": "def test_a(): pass\n",
     }
     facts = host_lab(project(files), *PLAIN).collect()
     assert facts.tests == [("test_fine.py::test_a", "test_fine.py")]
     causes = {cause.node: cause for cause in facts.error_causes}
+    # Before Python 3.10 the error does not say whose attribute it was.
+    assert causes.pop("test_class.py").missing_symbols in {("pkg.core:Old.new",), (":Old.new",)}
     assert {node: (*cause.missing_modules, *cause.missing_symbols) for node, cause in causes.items()} == {
         "test_symbol.py": ("pkg.core:new",),
         "test_module.py": ("pkg.fresh",),
         "test_attribute.py": ("pkg.core:new",),
         "test_name.py": (":new",),
-        "test_class.py": ("pkg.core:Old.new",),
         "test_syntax.py": (),
         "test_product.py": ("no_such_thing",),
-        "sub": ("pkg.core:new",),
     }
     failure = causes["test_product.py"].failure
     assert (failure.type, failure.phase, failure.frames[-1].path) == ("ModuleNotFoundError", "collect", "pkg/broken.py")
     zones = [str(frame.zone) for frame in failure.frames if frame.zone in ("Test", "Product")]
     assert zones == ["Test", "Product"]
     assert causes["test_syntax.py"].failure.type == "SyntaxError"
+
+
+@pytest.mark.parametrize("lenient", [None, LENIENT], ids=["strict", "lenient"])
+def test_a_conftest_that_misses_a_symbol_is_told_like_a_test_module(
+    project: MakeProject, host_lab: MakeLab, lenient: Lenient | None
+) -> None:
+    files = {
+        **PRODUCT,
+        "sub/conftest.py": "from pkg.core import new\n",
+        "sub/test_sub.py": "def test_a(): pass\n",
+        "test_fine.py": "def test_a(): pass\n",
+    }
+    facts = host_lab(project(files), *PLAIN, lenient=lenient).collect()
+    causes = [cause.missing_symbols for cause in facts.error_causes]
+    assert causes == ([] if lenient else [("pkg.core:new",)])
+    assert ("sub/test_sub.py::test_a" in dict(facts.tests)) is (lenient is not None)
+
+
+def test_a_conftest_at_the_root_that_fails_ends_pytest_and_is_told_all_the_same(
+    project: MakeProject, host_lab: MakeLab
+) -> None:
+    files = {**PRODUCT, "conftest.py": "from pkg.core import new\n", "test_fine.py": "def test_a(): pass\n"}
+    root = project(files)
+    one = host_lab(root, *PLAIN)
+    with pytest.raises(CollectionFailed):
+        one.collect()
+    assert [cause.missing_symbols for cause in one.lab.last_causes] == [("pkg.core:new",)]
+    frame = one.lab.last_causes[0].failure.frames[-1]
+    assert (str(frame.zone), frame.path) == ("Test", "conftest.py")
+    assert [test for test, _ in host_lab(root, *PLAIN, lenient=LENIENT).collect().tests] == ["test_fine.py::test_a"]
 
 
 def test_only_what_is_named_is_forgiven(project: MakeProject, host_lab: MakeLab) -> None:

@@ -56,6 +56,11 @@ def test_what_an_exception_names_as_missing(program: str, modules: list[str], sy
     assert absence.missing(raised(program)) == (modules, symbols)
 
 
+def test_before_python_3_10_the_words_alone_tell_what_is_missing() -> None:
+    words = "type object 'Old' has no attribute 'new'", "module 'pkg.core' has no attribute 'new'"
+    assert [absence.missing(AttributeError(text))[1] for text in words] == [[":Old.new"], ["pkg.core:new"]]
+
+
 def test_a_ring_of_causes_ends() -> None:
     one, two = ImportError("a"), ModuleNotFoundError("b", name="b")
     one.__cause__, two.__cause__ = two, one

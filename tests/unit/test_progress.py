@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
-from repro_gate.cli import progress
 from repro_gate.cli.progress import Bar
 
 
@@ -15,7 +15,7 @@ from repro_gate.cli.progress import Bar
 def said(monkeypatch: pytest.MonkeyPatch) -> tuple[Bar, io.StringIO]:
     """A bar whose clock moves 20 s with each look at it, and what it prints."""
     seconds = iter(range(0, 1000, 20))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(seconds)))
     text = io.StringIO()
     return Bar(Console(file=text, width=100), quiet=False), text
 

@@ -69,7 +69,7 @@ def test_files_are_sorted_as_the_process_itself_would(path: str, zone: Zone, sho
 
 
 def test_what_faulthandler_really_writes_is_read(tmp_path: Path) -> None:
-    stack = tmp_path / ("run-1" + wire.STACK_SUFFIX)
+    stack = Path(wire.stack_file(str(tmp_path / "run-1")))
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()

@@ -26,7 +26,7 @@ DIED = '  File "/tree/shop.py", line 9 in dies\n  File "/tree/test_it.py", line 
     ids=["hang", "slow, then ended", "crash", "slow, then crash"],
 )
 def test_frames_are_of_what_is_asked_for(tmp_path: Path, text: str, crash: bool, functions: list[str]) -> None:
-    (tmp_path / f"c{wire.STACK_SUFFIX}").write_text(text)
+    Path(wire.stack_file(str(tmp_path / "c"))).write_text(text)
     left = stacks.read(tmp_path / "c", crash=crash, tree="/tree", roots={}, tests={"test_it.py"})
     assert [frame.function for frame in left.frames] == functions
     assert [frame.zone for frame in left.frames if frame.function in ("slow", "dies")] == [Zone.PRODUCT] * bool(

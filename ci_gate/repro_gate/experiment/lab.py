@@ -23,7 +23,7 @@ from repro_gate.experiment.project import Project
 from repro_gate.experiment.run import Run
 from repro_gate.experiment.wiring import start_of
 from repro_gate.experiment.worker import Facts, StartKey, Worker
-from repro_gate.model import Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate.model import CollectFailure, Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
 from repro_gate.sandbox import Sandbox
 
 _MOST_IDLE = 6
@@ -75,6 +75,7 @@ class Lab:
         self._root = ""
         self._inifile = ""
         self.started_processes = 0
+        self.last_causes: tuple[CollectFailure, ...] = ()
 
     def __enter__(self) -> Self:
         try:
@@ -108,7 +109,8 @@ class Lab:
     def collect(self, experiment: Experiment) -> Facts:
         """Start a server for these conditions, wait for its list of tests, and keep it.
 
-        Raises CollectionFailed, with pytest's own words, where there will be no list.
+        Raises CollectionFailed, with pytest's own words, where there will be no list; ``last_causes``
+        are then the failures that led to it, as far as they are known.
         """
         worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
         deadline = self._clock() + self._collect_seconds
@@ -138,6 +140,7 @@ class Lab:
         worker.stop()
         out, err = worker.process.output() if worker.process else ("", "")
         notes = worker.facts.notes
+        self.last_causes = tuple(worker.facts.error_causes)
         worker.discard()
         python = self.project.interpreter.executable
         if any(note.startswith("no-pytest") for note in notes):

@@ -35,7 +35,7 @@ def read(channel: Path, *, crash: bool, tree: str, roots: Mapping[str, Any], tes
     ``tree`` is the tree as the process saw it, ``roots`` where it says installed code is,
     ``tests`` are files of tests (relative to pytest's root).
     """
-    path = channel.with_name(channel.name + wire.STACK_SUFFIX)
+    path = Path(wire.stack_file(str(channel)))
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES).decode("utf-8", "replace")
