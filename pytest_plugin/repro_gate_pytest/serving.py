@@ -102,10 +102,12 @@ class Serving:
         for start in range(0, len(tests), _CHUNK):
             events.send(wire.COLLECTED, tests=tests[start : start + _CHUNK])
         if self._enlistment.facts:
+            collecting = gc.isenabled()
             gc.disable()  # many syntax trees are made, and all of them are kept for a while
             for frame in facts.frames(session, zones, self._enlistment.tree, _CHUNK):
                 events.send_frames(frame)
-            gc.enable()
+            if collecting:
+                gc.enable()
         reason = forkserver.unsafe_to_fork()
         events.send(
             wire.READY,
