@@ -742,3 +742,16 @@ def test_each_side_is_confirmed_by_a_fresh_process() -> None:
     prove(case(), bench, FIX, POLICY)
     fresh = {each.stage.side for each in bench.asked if each.mode is Mode.FRESH}
     assert {Side.BASE, Side.HEAD} <= fresh
+
+
+def test_a_process_that_must_be_started_anew_collects_the_files_of_the_change_alone() -> None:
+    bench = SimBench(sims=[Sim(name="test_fix"), old("test_elsewhere", file="tests/test_elsewhere.py")])
+    came_to(prove(case(), bench, FIX, POLICY), PASS, "proved")
+    files = {
+        (request.stage.side, request.experiment.conditions.hash_seed): request.files
+        for request in bench.asked
+        if request.mode is Mode.FORK
+    }
+    whole = {(side, 0) for side in (Side.CONTROL, Side.BASE, Side.HEAD)} | {(Side.HEAD, 1)}
+    assert {key for key, narrowed in files.items() if not narrowed} == whole
+    assert {narrowed for key, narrowed in files.items() if key not in whole} == {(TESTS,)}

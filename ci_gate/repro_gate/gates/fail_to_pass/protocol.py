@@ -97,6 +97,7 @@ class _Proof:
         on_head = self._discover_head(head, files)
         self._more_by_data(on_head)
         files = self._touched_files(base, head)
+        self.runner.files = tuple(dict.fromkeys(item.file for item in head.items.values() if item.file in files))
         self._control(base, files)
         self._regressions(on_head, base, head, judge)
         if not self.candidates.chosen:

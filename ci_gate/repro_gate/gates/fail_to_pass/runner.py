@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from repro_gate.experiment import arrange
+from repro_gate.experiment import arrange, start_of
 from repro_gate.gates.fail_to_pass.case import Bench, Collection, Policy, Request, Stage
 from repro_gate.gates.fail_to_pass.runs import forged, lost, worst
 from repro_gate.model import (
@@ -51,17 +51,23 @@ class Ask:
 
 @dataclass(kw_only=True)
 class Runner:
-    """Runs asks; remembers each believed run by side and test, and which had no believable result."""
+    """Runs asks; remembers each believed run by side and test, and which had no believable result.
+
+    ``files`` hold all tests of the change: a process that must be started anew collects no more.
+    """
 
     bench: Bench
     policy: Policy
     seen: defaultdict[tuple[Side, str], list[TestRun]] = field(default_factory=lambda: defaultdict(list))
     without_result: set[tuple[Side, str]] = field(default_factory=set)
     seeds: set[int] = field(default_factory=set)
+    files: tuple[str, ...] = ()
+    _collected: set[tuple[Stage, Conditions]] = field(default_factory=set, init=False)
 
     def collect(self, stage: Stage, conditions: Conditions = NEUTRAL) -> Collection:
         """Collect on a stage; whoever stands in for the product there is an answer by itself."""
         found = self.bench.collect(stage, conditions)
+        self._collected.add((stage, start_of(conditions)))
         if found.strays:
             raise Stopped(ReasonCode.WRONG_TREE, f"not imported from the tested tree: {', '.join(found.strays)}")
         return found
@@ -97,7 +103,16 @@ class Runner:
         # A list of tests is run as it is given: the order axis is ours to apply.
         tests = tuple(ask.tests[index] for index in arrange(ask.tests, ask.conditions.order))
         experiment = Experiment(tests=tests, conditions=ask.conditions, limits=limits)
-        return Request(stage=ask.stage, experiment=experiment, mode=mode, files=ask.files)
+        return Request(stage=ask.stage, experiment=experiment, mode=mode, files=ask.files or self._narrowed(ask, mode))
+
+    def _narrowed(self, ask: Ask, mode: Mode) -> tuple[str, ...]:
+        """The change's files where no server has collected all tests: most suites are far larger than a change.
+
+        Always the same files, so that later rounds find the same server.
+        """
+        there = (ask.stage, start_of(ask.conditions)) in self._collected
+        inside = all(test.partition("::")[0] in self.files for test in ask.tests)
+        return () if mode is not Mode.FORK or there or not inside else self.files
 
     def _believed(self, ask: Ask, result: ExperimentResult) -> dict[str, TestRun]:
         if forged(result):
