@@ -290,8 +290,9 @@ class _Check:
             python=bench.project.interpreter.executable,
             cwd_on_path=settings.invocation != "pytest",
         )
-        lab = bench.plain_lab(HEAD)
         only = own if settings.budget is None else None
+        items = bench.collect(HEAD, Conditions()).items
+        lab = bench.plain_lab(HEAD, tuple(dict.fromkeys(items[test].file for test in items if test in (only or ()))))
         with lab:
             self.campaign = scan_in(
                 lab, request, self.effects, Head(commit=self.pair.head_sha), (), lab.project.interpreter, only=only

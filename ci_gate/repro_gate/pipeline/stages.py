@@ -82,10 +82,15 @@ class LabBench:
                     lab.step(_STEP)
         return [job.result for job in jobs if job.result is not None]
 
-    def plain_lab(self, stage: Stage) -> Lab:
-        """A lab of its own on a stage's tree, in which nothing is watched. The caller opens it."""
+    def plain_lab(self, stage: Stage, files: tuple[str, ...] = ()) -> Lab:
+        """A lab of its own on a collected stage's tree, in which nothing is watched. The caller opens it.
+
+        ``files`` narrow what it collects, each time.
+        """
         room = self.provision.room(stage.environment, stage.side)
         project = dataclasses.replace(self._project(stage, room), source=self.trees[stage.side])
+        if files:
+            project = dataclasses.replace(project, pytest_args=self.lab(stage).arguments(files))
         return self._new(project)
 
     def _project(self, stage: Stage, room: Room) -> Project:

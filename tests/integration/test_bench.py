@@ -1,0 +1,68 @@
+"""Labs for the stages of a change: what each collects."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from repro_gate.experiment import visible_environment
+from repro_gate.experiment.project import Project
+from repro_gate.gates.fail_to_pass import Request, Stage
+from repro_gate.model import Conditions, Experiment, Outcome, Side
+from repro_gate.pipeline.provision import Provision, Room
+from repro_gate.pipeline.stages import LabBench
+from repro_gate.sandbox import Interpreter
+from repro_gate.sandbox.host import Host
+from tests.conftest import MakeProject
+
+HEAD = Stage(side=Side.HEAD)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def bench(project: MakeProject, interpreter: Interpreter, tmp_path: Path, said: list[str]) -> Iterator[LabBench]:
+    tests = {f"tests/test_{name}.py": f"def test_{name}(): pass\n" for name in "abc"}
+    root = project({**tests, "pyproject.toml": '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n'})
+    environment, _ = visible_environment(os.environ, user_base=interpreter.user_base, allow=())
+    bench = LabBench(
+        project=Project(
+            original=root, subdirectory="", pytest_args=(), interpreter=interpreter, environment=environment
+        ),
+        sandbox=Host(),
+        trees={Side.HEAD: root},
+        watched=lambda _side: {},
+        provision=Provision(
+            rooms={(Side.HEAD, Side.HEAD): Room(interpreter=interpreter, environment=environment)},
+            packages=frozenset(),
+            name="",
+        ),
+        directory=tmp_path,
+        jobs=1,
+        clock=time.monotonic,
+        collect_seconds=60.0,
+        progress=said.append,
+    )
+    yield bench
+    bench.close()
+
+
+def test_a_lab_of_some_files_collects_their_tests_alone_in_suite_order(bench: LabBench) -> None:
+    assert len(bench.collect(HEAD, Conditions()).items) == 3
+    with bench.plain_lab(HEAD, ("tests/test_a.py", "tests/test_c.py")) as lab:
+        tests = lab.collect(Experiment(tests=None, conditions=Conditions())).tests
+    assert [test for test, _file in tests] == ["tests/test_a.py::test_a", "tests/test_c.py::test_c"]
+
+
+def test_a_run_says_how_far_it_is(bench: LabBench, said: list[str]) -> None:
+    tests = tuple(bench.collect(HEAD, Conditions()).items)
+    [result] = bench.run([Request(stage=HEAD, experiment=Experiment(tests=tests, conditions=Conditions()))])
+    assert [run.outcome for run in result.runs] == [Outcome.PASSED] * 3
+    assert "on head, 0 of 3 runs" in said
