@@ -34,6 +34,8 @@ from repro_gate.change.layout import is_configuration, is_pytest_file
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
 
+# Git's store for large files keeps this in place of a file.
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _PROSE_FOLDERS = frozenset(
     {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
 )
@@ -99,7 +101,7 @@ def open_subject(
         "test_data": frozenset(c.path for c in found if layout.is_test(c.path) and not c.path.endswith(".py")),
         "test_settings": any(_changes_settings(repository, c) for c in found),
         "dependencies": any(_changes_dependencies(repository, c) for c in found),
-        "obstacles": tuple(_obstacles(found)),
+        "obstacles": tuple(_obstacles(repository, found, layout)),
         "overlay": overlay.digest,
     }
     return Subject(
@@ -199,8 +201,18 @@ def _changes_dependencies(repository: Repository, change: Change) -> bool:
     return is_dependency_file(change.path) and not is_configuration(change.path)
 
 
-def _obstacles(found: Sequence[Change]) -> Iterator[Obstacle]:
+def _is_pointer(content: bytes | None) -> bool:
+    return content is not None and content.startswith(_POINTER)
+
+
+def _obstacles(repository: Repository, found: Sequence[Change], layout: Layout) -> Iterator[Obstacle]:
     for change in found:
+        data = not change.path.endswith(".py") and (layout.is_test(change.path) or _is_package_data(change, layout))
+        if data and not change.submodule and any(_is_pointer(side) for side in _sides(repository, change)):
+            yield Obstacle(
+                reason=ReasonCode.DATA_ABSENT,
+                text=f"the change alters {change.path}, of which git has but a pointer to another store",
+            )
         if change.submodule:
             yield Obstacle(
                 reason=ReasonCode.DATA_ABSENT,

@@ -1,0 +1,8 @@
+"""All shapes of the corpus."""
+
+from __future__ import annotations
+
+from tests.corpus import proofs, refused, traps
+from tests.corpus.shape import Shape
+
+SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *refused.SHAPES, *traps.SHAPES)

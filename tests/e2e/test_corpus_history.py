@@ -1,0 +1,158 @@
+"""Changes whose shape is not in their files alone: merges, cut histories, submodules, legs of a matrix, dependencies."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import pytest
+
+from repro_gate.errors import HistoryMissing
+from repro_gate.gates.fail_to_pass import merge_legs
+from repro_gate.model import GateResult, GateVerdict, ReasonCode
+from tests.corpus.driver import answer_of, differences, run
+from tests.corpus.every import SHAPES
+from tests.corpus.shape import ALL, BROKEN, FIXED, NEW, OLD, PASS, PRICE, PROJECT, SHOP, TESTS, Shape, commit, fix
+from tests.gitrepo import Repo
+from tests.integration.environments import make_wheel
+
+PROVED = next(shape for shape in SHAPES if shape.name == "fix-with-test")
+LEGS = PROJECT + '[tool.repro-gate]\npass-env = ["LEG"]\n'
+ON_ONE_LEG = """\
+    import os
+
+
+    def total(prices):
+        return sum(prices[1:]) if os.environ["LEG"] == "old" else sum(prices)
+    """
+
+
+@pytest.fixture(autouse=True)
+def sandboxed(bubblewrap_why_not: str) -> None:
+    if bubblewrap_why_not:
+        pytest.skip(bubblewrap_why_not)
+
+
+def pull_request(repo: Repo) -> tuple[str, str]:
+    """A branch that mends the shop, and main that has moved on since; both tips. The merge is checked out."""
+    commit(repo, SHOP, "base")
+    repo.switch("mend", "main")
+    head = commit(repo, fix(), "fix: count the first price")
+    repo.switch("main")
+    base = commit(
+        repo, {"shop/other.py": "OTHER = 1\n", "tests/test_other.py": "def test_other():\n    pass\n"}, "other"
+    )
+    repo.switch("merged", "main")
+    repo.merge("mend")
+    return base, head
+
+
+def test_a_merge_commit_is_compared_with_its_first_parent_though_the_base_moves_on(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "repo")
+    base, head = pull_request(repo)
+    repo.switch("main")
+    later = commit(repo, {PRICE: FIXED}, "the same fix, on main")  # a gate that looks there finds nothing to prove
+    repo.switch("merged")
+    event = {
+        "pull_request": {
+            "title": "fix: count the first price",
+            "head": {"sha": head},
+            "base": {"sha": later, "ref": "main"},
+            "merge_commit_sha": repo.head(),
+        }
+    }
+    shape = dataclasses.replace(PROVED, event=event, rigour=dataclasses.replace(PROVED.rigour, same_seed=1, varied=1))
+    report = run(shape, repo.path, None, None, "bubblewrap")
+    assert (report.base, report.how) == (base, "merge-commit")
+    assert differences(shape, answer_of(report)) == []
+
+
+def test_a_history_that_is_cut_before_the_base_is_no_answer(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "repo")
+    _, head = pull_request(repo)
+    base = repo.git("rev-parse", f"{head}~1")
+    clone = repo.clone(tmp_path / "clone", "--depth=1", "--branch=mend")
+    clone.git("remote", "set-url", "origin", str(tmp_path / "gone"))
+    with pytest.raises(HistoryMissing):
+        run(PROVED, clone.path, base, head, "bubblewrap")
+
+
+def test_a_submodule_that_moves_is_no_answer(tmp_path: Path) -> None:
+    repo, base, _ = PROVED.write(tmp_path / "repo")
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{base},vendored")
+    repo.git("commit", "--quiet", "--message", "fix: count the first price")
+    (repo.path / "vendored").mkdir()
+    result = answer_of(run(PROVED, repo.path, base, repo.head(), "bubblewrap")).result
+    assert result is not None
+    assert (result.verdict, result.reason) == (GateVerdict.INCONCLUSIVE, ReasonCode.DATA_ABSENT)
+
+
+def on_leg(leg: str, repo: Repo, base: str, head: str, shape: Shape) -> GateResult:
+    result = answer_of(run(shape, repo.path, base, head, "bubblewrap", more={"LEG": leg})).result
+    assert result is not None
+    return result
+
+
+@pytest.mark.slow
+def test_one_leg_of_a_matrix_proves_and_none_may_contradict(tmp_path: Path) -> None:
+    shape = Shape(
+        name="legs",
+        row="30",
+        verdict=PASS,
+        reason="proved",
+        base={"pyproject.toml": LEGS, PRICE: ON_ONE_LEG},
+        head=fix(),
+        proved={ALL: "assertion"},
+    )
+    repo, base, head = shape.write(tmp_path / "repo")
+    legs = {leg: on_leg(leg, repo, base, head, shape) for leg in ("old", "new")}
+    assert [str(legs[leg].reason) for leg in ("old", "new")] == ["proved", "passes_on_base"]
+    merged = merge_legs(legs)
+    assert (merged.verdict, merged.reason) == (GateVerdict.PASS, ReasonCode.PROVED)
+    broken = commit(repo, {PRICE: ON_ONE_LEG.replace('"old"', '"new"')}, "fix: on the other leg")
+    contradicted = merge_legs({leg: on_leg(leg, repo, base, broken, shape) for leg in ("old", "new")})
+    assert (contradicted.verdict, contradicted.reason) == (GateVerdict.FAIL, ReasonCode.FAILS_ON_HEAD)
+
+
+DEPENDS = '[project]\nname = "shop"\nversion = "1.0"\ndependencies = ["alpha=={}"]\n'
+SAME_VERSION = "import alpha\n\n\ndef test_version():\n    assert alpha.__version__ == '{}'\n\n\n"
+BUMP = Shape(
+    name="dependency-bump",
+    row="29",
+    verdict=PASS,
+    reason="dependency",
+    base={
+        "pyproject.toml": DEPENDS.format("1.0"),
+        PRICE: "import alpha\n\n\ndef total(prices):\n    return alpha.total(prices)\n",
+    },
+    head={"pyproject.toml": DEPENDS.format("2.0"), TESTS: OLD + NEW},
+    proved={ALL: "product_exception"},
+)
+DELTA = Shape(
+    name="base-needs-its-own-dependencies",
+    row="28",
+    verdict=PASS,
+    reason="proved",
+    base={"pyproject.toml": DEPENDS.format("1.0"), PRICE: BROKEN, TESTS: SAME_VERSION.format("1.0") + OLD},
+    head={"pyproject.toml": DEPENDS.format("2.0"), PRICE: FIXED, TESTS: OLD + NEW},
+    proved={ALL: "assertion"},
+    findings=("env_delta", "test_deleted"),
+)
+
+
+@pytest.mark.slow
+def test_dependencies_that_differ_between_the_sides(tmp_path: Path) -> None:
+    """Both shapes together: their environments are the same two."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    make_wheel(wheels, "alpha", "1.0", code="def total(prices):\n    return 1 // 0 if prices else 0\n")
+    make_wheel(wheels, "alpha", "2.0", code="def total(prices):\n    return sum(prices)\n")
+    more = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+    more |= {"PIP_FIND_LINKS": str(wheels), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for shape in (BUMP, DELTA):
+        repo, base, head = shape.write(tmp_path / shape.name)
+        answer = answer_of(run(shape, repo.path, base, head, "bubblewrap", python=None, more=more))
+        if "prepare-failed" in answer.trouble and "alpha" not in answer.trouble:
+            pytest.skip(f"pip cannot install pytest: {answer.trouble[-300:]}")
+        assert differences(shape, answer) == []
