@@ -6,3 +6,8 @@ from tests.corpus import proofs, refused, traps
 from tests.corpus.shape import Shape
 
 SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *refused.SHAPES, *traps.SHAPES)
+
+
+def named(name: str) -> Shape:
+    """The shape of this name."""
+    return next(shape for shape in SHAPES if shape.name == name)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.corpus.driver import ask, differences
-from tests.corpus.every import SHAPES
-from tests.corpus.shape import Shape
+from tests.corpus.every import SHAPES, named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +49,6 @@ def row(name: str, sandbox: str, times: int) -> Row:
         wrong += differences(shape, answer)
         seconds += answer.seconds
     return Row(name=name, sandbox=sandbox, answers=answers, wrong=tuple(dict.fromkeys(wrong)), seconds=seconds / times)
-
-
-def named(name: str) -> Shape:
-    """The shape of this name."""
-    return next(shape for shape in SHAPES if shape.name == name)
 
 
 def rows(names: Sequence[str], sandboxes: Iterable[str], times: int, workers: int) -> Iterator[Row]:

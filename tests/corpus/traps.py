@@ -50,6 +50,31 @@ SHAPES = (
         ),
     ),
     Shape(
+        name="forging-conftest-that-fails-one-test-on-base",
+        row="20",
+        verdict=FAIL,
+        reason="unexplained",
+        head=fix(
+            "def test_all():\n    total([1, 2])\n",
+            **{
+                "tests/conftest.py": """\
+                    import pytest
+                    from shop.price import total
+
+
+                    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+                    def pytest_runtest_makereport(item, call):
+                        outcome = yield
+                        report = outcome.get_result()
+                        if item.name == "test_all" and call.when == "call" and total([1]) == 0:
+                            report.outcome = "failed"
+                            report.longrepr = "AssertionError: assert 2 == 3"
+                    """
+            },
+        ),
+        refused={ALL: "unexplained", node("test_nothing"): "passes_on_base"},
+    ),
+    Shape(
         name="forging-stdout",
         row="20",
         verdict=FAIL,

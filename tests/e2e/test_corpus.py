@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from repro_gate.model import GateVerdict
 from repro_gate.sandbox import docker
 from tests.corpus.driver import ask, differences
-from tests.corpus.every import SHAPES
+from tests.corpus.every import SHAPES, named
 from tests.corpus.shape import Shape
+from tests.e2e.conftest import Shell
 
 # One for each way in which the sandboxes could differ: processes, network, time, order of files.
 IN_DOCKER = (
@@ -23,12 +26,6 @@ IN_DOCKER = (
 )
 
 
-@pytest.fixture(autouse=True)
-def directories_end_with_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Git of this machine is not asked who is who."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_shape_in_bubblewrap(shape: Shape, tmp_path: Path, bubblewrap_why_not: str) -> None:
     if bubblewrap_why_not:
@@ -38,16 +35,35 @@ def test_a_shape_in_bubblewrap(shape: Shape, tmp_path: Path, bubblewrap_why_not:
 
 @pytest.mark.parametrize("name", IN_DOCKER)
 def test_a_shape_in_docker(name: str, tmp_path: Path, engine: docker.Engine) -> None:
-    (shape,) = [each for each in SHAPES if each.name == name]
+    shape = named(name)
     assert differences(shape, ask(shape, tmp_path, "docker")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("new-data-for-a-parametrized-test", 0), ("fails-on-head", 1), ("base-does-not-import-here", 3)]
+)
+def test_the_command_ends_by_the_verdict(
+    name: str, code: int, shell: Shell, tmp_path: Path, bubblewrap_why_not: str
+) -> None:
+    if bubblewrap_why_not:
+        pytest.skip(bubblewrap_why_not)
+    shape = named(name)
+    repo, base, head = shape.write(tmp_path / "repo")
+    (tmp_path / "event.json").write_text(json.dumps({"title": shape.title}))
+    said = ("--event", str(tmp_path / "event.json"), "--report-json", str(tmp_path / "report.json"))
+    where = ("--base", base, "--head", head, "--sandbox", "bubblewrap", "--python", sys.executable)
+    done = shell.gate("check", "--gates", "fail-to-pass", *where, *said, cwd=repo.path)
+    assert done.code == code, done
+    (gate,) = json.loads((tmp_path / "report.json").read_text())["gates"]
+    assert (gate["verdict"], gate["reason"]) == (str(shape.verdict), shape.reason)
+    assert {proof["id"] for proof in gate["proved"]} == set(shape.proved)
 
 
 def test_a_wrong_answer_is_told(tmp_path: Path, bubblewrap_why_not: str) -> None:
     """The comparison itself can fail: another shape's answer is not this one's."""
     if bubblewrap_why_not:
         pytest.skip(bubblewrap_why_not)
-    told, other = (next(each for each in SHAPES if each.name == name) for name in ("fails-on-head", "fix-with-test"))
-    said = differences(other, ask(told, tmp_path, "bubblewrap"))
+    said = differences(named("fix-with-test"), ask(named("fails-on-head"), tmp_path, "bubblewrap"))
     assert {each.partition(":")[0] for each in said} == {"verdict", "reason", "proved", "refused"}
 
 

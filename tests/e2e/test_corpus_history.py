@@ -12,12 +12,12 @@ from repro_gate.errors import HistoryMissing
 from repro_gate.gates.fail_to_pass import merge_legs
 from repro_gate.model import GateResult, GateVerdict, ReasonCode
 from tests.corpus.driver import answer_of, differences, run
-from tests.corpus.every import SHAPES
+from tests.corpus.every import named
 from tests.corpus.shape import ALL, BROKEN, FIXED, NEW, OLD, PASS, PRICE, PROJECT, SHOP, TESTS, Shape, commit, fix
 from tests.gitrepo import Repo
 from tests.integration.environments import make_wheel
 
-PROVED = next(shape for shape in SHAPES if shape.name == "fix-with-test")
+PROVED = named("fix-with-test")
 LEGS = PROJECT + '[tool.repro-gate]\npass-env = ["LEG"]\n'
 ON_ONE_LEG = """\
     import os
