@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 from repro_gate.model.proof import GateResult, GateVerdict
@@ -15,6 +16,11 @@ class Level(enum.StrEnum):
     OFF = "off"
     WARN = "warn"
     BLOCK = "block"
+
+
+def abbreviated(environment: str, length: int) -> str:
+    """An environment's digest cut to so many characters; an interpreter that was named stays as it is."""
+    return environment[:length] if re.fullmatch(r"[0-9a-f]{32,}", environment) else environment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

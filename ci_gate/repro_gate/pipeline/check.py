@@ -95,7 +95,10 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
     try:
         run.all()
     except KeyboardInterrupt:
-        trouble = _trouble(Interrupted("The check was interrupted.", next_step=f"Repeat it: {request.command}"))
+        done = {result.gate for result in run.results}
+        left = ", ".join(gate for gate in request.gates if gate not in done)
+        sentence = f"Interrupted before there was a result of {left or 'the check'}."
+        trouble = _trouble(Interrupted(sentence, next_step="Run the same command again."))
     except OSError as broken:
         full = disk_full(broken, "temporary files")
         if full is None:
@@ -273,8 +276,10 @@ class _Check:
     def _network(self, case: Case, bench: LabBench, candidates: Candidates) -> GateResult:
         head = bench.collect(HEAD, Conditions())
         allowed = {test: item.network for test, item in head.items.items() if item.network}
-        seconds = self.request.settings.budget or _NETWORK_SECONDS
-        tests = {test: item.file for test, item in head.items.items()}
+        budget = self.request.settings.budget
+        seconds = budget or _NETWORK_SECONDS
+        # With a budget the others as well: what they try is shown, and blocks nothing.
+        tests = {test: item.file for test, item in head.items.items() if budget or test in candidates.chosen}
         return network.judge(bench, tests, own=frozenset(candidates.chosen), allowed=allowed, seconds=seconds)
 
     def _flaky(self, bench: LabBench, candidates: Candidates, subject: Subject) -> GateResult:

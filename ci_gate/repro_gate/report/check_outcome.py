@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from repro_gate.errors import ExitCode
 from repro_gate.model import CheckReport, Failure, GateResult, GateVerdict, Level
+from repro_gate.model.check import abbreviated
 from repro_gate.report import words
 
 _CODES = {
@@ -57,6 +58,6 @@ def footnotes(report: CheckReport) -> Iterator[str]:
     if report.sandbox is not None:
         hermetic = "" if report.sandbox.hermetic else " (not hermetic)"
         python = f"Python {report.python}, pytest {report.pytest}, " if report.python else ""
-        yield f"{python}sandbox {report.sandbox.name}{hermetic}, environment {report.environment[:16] or 'none'}."
+        yield f"{python}sandbox {report.sandbox.name}{hermetic}, environment {abbreviated(report.environment, 16) or 'none'}."
     yield from (f"Note: {note}" for note in report.notes)
     yield f"Repeat: {report.command}"

@@ -14,6 +14,7 @@ from repro_gate.flake.statistics import upper_bound
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.gates.fail_to_pass.case import GATE, Case, Claimed
 from repro_gate.model import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused
+from repro_gate.model.check import abbreviated
 
 # These stop a change whatever else it proves; the first that is there is the reason.
 BLOCKING = (
@@ -237,5 +238,5 @@ def _summary(numbers: Numbers) -> str:
     bound = f", flakes above {numbers.bound:.0%} excluded at 95 %" if numbers.runs else ""
     return (
         f"{numbers.new} new, {sum(kinds.values())} proved ({by_kind}), {numbers.runs} runs a side{bound}, "
-        f"hash seeds {seeds}, base {numbers.base_sha[:12]}, environment {numbers.environment[:12] or 'unknown'}"
+        f"hash seeds {seeds}, base {numbers.base_sha[:12]}, environment {abbreviated(numbers.environment, 12) or 'unknown'}"
     )

@@ -1,0 +1,57 @@
+"""What a check still tells when it is cut short."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from repro_gate.change import Pair
+from repro_gate.change.resolver import How
+from repro_gate.cli import checking
+from repro_gate.cli.checking import CheckOrder, run_check
+from repro_gate.cli.session import Terminal
+from repro_gate.config import load
+from repro_gate.errors import ExitCode
+from repro_gate.model import GateResult, GateVerdict, ReasonCode
+from repro_gate.model.check import abbreviated
+from repro_gate.pipeline import check
+
+PROVED = GateResult(gate="fail-to-pass", verdict=GateVerdict.PASS, reason=ReasonCode.PROVED)
+
+
+def interrupted_after(results: list[GateResult], monkeypatch: pytest.MonkeyPatch, directory: Path) -> tuple[int, str]:
+    """Run a check that is interrupted when it has these results: its exit code and what it prints."""
+
+    def gates(run: check._Check) -> None:
+        run.results += results
+        raise KeyboardInterrupt
+
+    pair = Pair(base_sha="b" * 40, head_sha="c" * 40, base_tree="b", head_tree="c", how=next(iter(How)))
+    monkeypatch.setattr(check._Check, "all", gates)
+    monkeypatch.setattr(checking, "resolve_change", lambda *_: pair)
+    monkeypatch.setattr(checking, "settings_of", lambda *_: (load(directory, {}, {}), ()))
+    order = CheckOrder(directory=directory, arguments=(), base=None, head=None, gates=None, event=None, overrides={})
+    out = io.StringIO()
+    code = run_check(order, Terminal(out=Console(file=out), err=Console(file=io.StringIO()), quiet=True), {})
+    return code, out.getvalue()
+
+
+def test_gates_that_were_done_are_told_after_an_interrupt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    code, text = interrupted_after([PROVED], monkeypatch, tmp_path)
+    assert code == ExitCode.INTERRUPTED
+    assert "fail-to-pass: pass (proved)" in text
+    assert "Interrupted before there was a result of network, flaky." in text
+
+
+def test_an_interrupt_before_the_first_result_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    code, text = interrupted_after([], monkeypatch, tmp_path)
+    assert code == ExitCode.INTERRUPTED
+    assert "Interrupted before there was a result of fail-to-pass, network, flaky." in text
+
+
+def test_a_digest_is_cut_and_a_named_interpreter_is_not() -> None:
+    assert abbreviated("3fa9" * 8, 12) == "3fa93fa93fa9"
+    assert abbreviated("3.12.4 /usr/bin/python3", 12) == "3.12.4 /usr/bin/python3"
