@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.corpus import proofs, refused, traps
+from tests.corpus import new_names, proofs, refused, traps
 from tests.corpus.shape import Shape
 
-SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *refused.SHAPES, *traps.SHAPES)
+SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *new_names.SHAPES, *refused.SHAPES, *traps.SHAPES)
 
 
 def named(name: str) -> Shape:

@@ -134,44 +134,6 @@ SHAPES = (
         proved={node("test_refuses"): "assertion"},
     ),
     Shape(
-        name="new-function",
-        row="4",
-        verdict=PASS,
-        reason="new_api",
-        title="feat: means",
-        head={
-            PRICE: BROKEN + "\n\ndef mean(prices):\n    return sum(prices) / len(prices)\n",
-            **with_tests(
-                "def test_mean():\n    assert mean([1, 3]) == 2\n", old=OLD.replace("total\n", "mean, total\n", 1)
-            ),
-        },
-        proved={node("test_mean"): "missing_symbol"},
-    ),
-    Shape(
-        name="new-module-beside-old-tests",
-        row="5",
-        verdict=PASS,
-        reason="new_api",
-        title="feat: taxes",
-        head={
-            "shop/tax.py": "def tax(price):\n    return price * 20 // 100\n",
-            **with_tests("def test_tax():\n    assert tax(100) == 20\n", old="from shop.tax import tax\n" + OLD),
-        },
-        proved={node("test_tax"): "missing_symbol"},
-    ),
-    Shape(
-        name="new-parameter",
-        row="signature change",
-        verdict=PASS,
-        reason="new_api",
-        title="feat: totals with a tax",
-        head={
-            PRICE: "def total(prices, tax=0):\n    return sum(prices[1:]) + tax\n",
-            **with_tests("def test_tax():\n    assert total([1, 2], tax=3) == 5\n"),
-        },
-        proved={node("test_tax"): "signature_mismatch"},
-    ),
-    Shape(
         name="xfail-removed",
         row="10",
         verdict=PASS,

@@ -42,31 +42,6 @@ SHAPES = (
         refused={node("test_zero"): "passes_on_base"},
     ),
     Shape(
-        name="import-alone",
-        row="4",
-        verdict=FAIL,
-        reason="import_only",
-        title="feat: means",
-        head={
-            PRICE: BROKEN + "\n\ndef mean(prices):\n    return sum(prices) / len(prices)\n",
-            **with_tests("def test_mean():\n    from shop.price import mean\n    assert callable(mean)\n"),
-        },
-        refused={node("test_mean"): "import_only"},
-    ),
-    Shape(
-        name="renamed-module",
-        row="renamed module",
-        verdict=FAIL,
-        reason="import_only",
-        title="fix: a better name",
-        head={
-            PRICE: None,
-            "shop/prices.py": BROKEN,
-            TESTS: OLD.replace("shop.price", "shop.prices") + "def test_one():\n    assert total([0, 1]) == 1\n",
-        },
-        refused={node("test_nothing"): "import_only", node("test_one"): "import_only"},
-    ),
-    Shape(
         name="base-does-not-import-here",
         row="6",
         verdict=INCONCLUSIVE,
