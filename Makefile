@@ -10,7 +10,7 @@ VERSIONS := 3.11 3.12 3.13
 # Two workers: what a small CI machine has. Each test starts processes of its own.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
-.PHONY: help setup demo test lint test-unit test-versions corpus bench format lock bubblewrap clean
+.PHONY: help setup demo test lint test-unit test-deep test-versions corpus bench format lock bubblewrap clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -44,6 +44,9 @@ test-versions: bubblewrap ## the tests on each supported Python that is installe
 	done; \
 	[ -z "$$skipped" ] || echo "not installed, not tested:$$skipped"; \
 	[ -z "$$failed" ] || { echo "failed on:$$failed"; exit 1; }
+
+test-deep: setup bubblewrap ## what `make test` leaves out: every shape of a change, and everything again in docker
+	tools/with-docker.sh $(BIN)/pytest $(PYTEST_ARGS) -m deep
 
 corpus: setup bubblewrap ## what the fail-to-pass gate says of each shape of a pull request, in each sandbox, three times
 	tools/with-docker.sh $(BIN)/python -m tests.corpus.table $(CORPUS_ARGS)

@@ -216,7 +216,7 @@ def host_lab(labs: Callable[..., TestLab]) -> MakeLab:
     return lambda directory, *arguments, jobs=1, **changes: labs(Host(), directory, *arguments, jobs=jobs, **changes)
 
 
-@pytest.fixture(params=["host", "bubblewrap", "docker"])
+@pytest.fixture(params=["host", "bubblewrap", pytest.param("docker", marks=pytest.mark.deep)])
 def lab(request: pytest.FixtureRequest) -> MakeLab:
     """Make labs, once in each sandbox."""
     sandbox: Sandbox = Host()

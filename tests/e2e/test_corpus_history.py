@@ -94,7 +94,7 @@ def on_leg(leg: str, repo: Repo, base: str, head: str, shape: Shape) -> GateResu
     return result
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_one_leg_of_a_matrix_proves_and_none_may_contradict(tmp_path: Path) -> None:
     shape = Shape(
         name="legs",
@@ -141,7 +141,7 @@ DELTA = Shape(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_dependencies_that_differ_between_the_sides(tmp_path: Path) -> None:
     """Both shapes together: their environments are the same two."""
     wheels = tmp_path / "wheels"

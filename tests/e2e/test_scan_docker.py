@@ -52,7 +52,7 @@ def test_docker_and_bubblewrap_come_to_the_same_verdicts(
     assert said["docker"]["test_it.py::test_zone"] == ("condition-dependent", "timezone")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("number", [2, 15], ids=["SIGINT", "SIGTERM"])
 def test_a_scan_that_is_stopped_leaves_no_container(
     shell: Shell, project: MakeProject, engine: docker.Engine, number: int
@@ -65,7 +65,7 @@ def test_a_scan_that_is_stopped_leaves_no_container(
     assert containers_of(engine, process.pid) == []
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_what_a_killed_scan_leaves_counts_as_abandoned(
     shell: Shell, project: MakeProject, engine: docker.Engine, tmp_path: Path
 ) -> None:
