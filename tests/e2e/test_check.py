@@ -78,7 +78,7 @@ def test_a_fix_with_its_test_is_proved_and_the_printed_command_repeats_it(
     assert f"proved   {TEST}" in again.out
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_all_gates_pass_on_an_honest_fix(shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]) -> None:
     place = change(tmp_path, HEAD)
     done = checked(shell, place, "--python", sys.executable, "--report-json", "r.json", *sandbox)
