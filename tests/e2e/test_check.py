@@ -204,7 +204,11 @@ def test_a_daemon_that_is_not_there_is_inconclusive(shell: Shell, tmp_path: Path
     ("install", "words"),
     [
         (["false"], "false"),
-        (["sh -c \"echo error: command \\'gcc\\' failed: No such file or directory; exit 1\""], "compiler"),
+        pytest.param(
+            ["sh -c \"echo error: command \\'gcc\\' failed: No such file or directory; exit 1\""],
+            "compiler",
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_an_install_step_that_fails_is_inconclusive(

@@ -300,7 +300,7 @@ def misbehave(make: MakeLab, directory: Path, culprit: Culprit, mode: Mode) -> N
     assert again.controls_held
 
 
-@MODES
+@pytest.mark.parametrize("mode", [Mode.FORK, pytest.param(Mode.FRESH, marks=pytest.mark.deep)], ids=str)
 @pytest.mark.parametrize("name", list(CONFINED))
 def test_in_each_sandbox_an_experiment_survives_a_test_that(
     project: MakeProject, lab: MakeLab, mode: Mode, name: str

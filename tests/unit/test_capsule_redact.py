@@ -630,7 +630,13 @@ OPENINGS += [("password=" + quote, piece) for quote in ("", "'", '\\"') for piec
 HOSTILE_LINES = [*(("", piece) for piece in HOSTILE), *OPENINGS]
 
 
-@pytest.mark.parametrize(("opening", "piece"), HOSTILE_LINES, ids=range(len(HOSTILE_LINES)))
+def every_third_in_short() -> list[object]:
+    """All of them; those that are for the deep run are marked."""
+    marks = ((), pytest.mark.deep, pytest.mark.deep)
+    return [pytest.param(*line, id=str(number), marks=marks[number % 3]) for number, line in enumerate(HOSTILE_LINES)]
+
+
+@pytest.mark.parametrize(("opening", "piece"), every_third_in_short())
 def test_a_hostile_line_of_a_megabyte_takes_seconds(opening: str, piece: str) -> None:
     line = opening + piece * (1_000_000 // len(piece))
     started = time.process_time()
