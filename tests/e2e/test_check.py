@@ -116,6 +116,18 @@ def test_a_new_test_that_is_flaky_or_reaches_out_blocks(shell: Shell, tmp_path: 
     assert replayed.code == 0, replayed
 
 
+@pytest.mark.parametrize("named", ["tests/test_new.py", "tests/test_new.py::test_discount"])
+def test_a_file_that_only_head_has_may_be_named(
+    shell: Shell, tmp_path: Path, sandbox: tuple[str, ...], named: str
+) -> None:
+    place = change(tmp_path, {**FIXED, "tests/test_new.py": "from till import total\n" + NEW_TEST})
+    done = checked(shell, place, *QUICK, *sandbox, named)
+    assert done.code == 0, done
+    (gate,) = report_of(place)["gates"]
+    assert [each["id"] for each in gate["proved"]] == ["tests/test_new.py::test_discount"]
+    assert gate["findings"] == []
+
+
 def test_a_test_that_fails_on_head_blocks(shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]) -> None:
     place = change(tmp_path, {"tests/test_till.py": HEAD["tests/test_till.py"]} | {"till.py": BASE["till.py"] + "# \n"})
     done = checked(shell, place, *QUICK, *sandbox)

@@ -234,6 +234,7 @@ class _Check:
             packages=provision.packages,
             environment=provision.name,
             command=request.command,
+            narrowed=bench.narrowed,
             **facts,
         )
         try:

@@ -96,12 +96,36 @@ class LabBench:
     def _project(self, stage: Stage, room: Room) -> Project:
         return dataclasses.replace(
             self.project,
+            pytest_args=self._arguments(stage),
             interpreter=room.interpreter,
             environment=room.environment,
             import_roots=room.roots,
             shelves=(str(room.shelf),) if room.shelf else (),
             scripts=(str(room.scripts),) if room.scripts else (),
         )
+
+    def _arguments(self, stage: Stage) -> tuple[str, ...]:
+        """pytest's arguments; base as it is has not what the change adds, so there files stand for tests."""
+        given = self.project.pytest_args
+        if stage.side is not Side.CONTROL:
+            return given
+        kept: list[str] = []
+        for argument in given:
+            path = argument.partition("::")[0]
+            if argument.startswith("-") or not self._there(Side.HEAD, path):
+                kept.append(argument)  # an option, or its value
+            elif self._there(Side.CONTROL, path) and path not in kept:
+                kept.append(path)
+        return tuple(kept)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether the arguments name paths or tests."""
+        given = (argument for argument in self.project.pytest_args if not argument.startswith("-"))
+        return any(self._there(Side.HEAD, argument.partition("::")[0]) for argument in given)
+
+    def _there(self, side: Side, path: str) -> bool:
+        return (self.trees[side] / self.project.subdirectory / path).exists()
 
     def _new(self, project: Project) -> Lab:
         return Lab(project, self.sandbox, jobs=self.jobs, clock=self.clock, collect_seconds=self.collect_seconds)

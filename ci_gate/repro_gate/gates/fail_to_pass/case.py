@@ -80,7 +80,7 @@ class Case:
 
     ``packages`` are the product's own top-level names; ``test_data`` changed files below test
     roots (or matched by a declared glob) that are no Python; ``package_data`` those of the
-    product; ``network_allowed`` ids that may use the network.
+    product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked for.
     """
 
     base_sha: str
@@ -95,6 +95,7 @@ class Case:
     dependencies: bool = False
     network_allowed: frozenset[str] = frozenset()
     obstacles: tuple[Obstacle, ...] = ()
+    narrowed: bool = False
     environment: str = ""
     overlay: str = ""
     command: str = ""

@@ -194,7 +194,7 @@ class _Proof:
             self.refused.append(Refused(id=test, reason=ReasonCode.UNSUPPORTED, why=why))
         if found.cut:
             self.notes.append(f"{len(found.cut)} more tests use what changed and were not tried")
-        if found.gone and self.case.changes_product:
+        if found.gone and self.case.changes_product and not self.case.narrowed:
             text = f"{len(found.gone)} tests of base are gone: {', '.join(found.gone[:20])}"
             self.findings.append(Finding(reason=ReasonCode.TEST_DELETED, text=text))
 
