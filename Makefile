@@ -7,8 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 VERSIONS := 3.11 3.12 3.13
-# Twice as many workers as a small CI machine has cores: tests mostly wait for processes that they started.
-PYTEST_ARGS ?= -n 4 --dist worksteal
+# One worker more than a small CI machine has cores: tests often wait for processes that they started.
+PYTEST_ARGS ?= -n 3 --dist worksteal
 
 .PHONY: help setup demo test lint test-unit test-deep test-versions corpus bench format lock bubblewrap clean
 
