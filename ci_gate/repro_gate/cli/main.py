@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from repro_gate import __version__
-from repro_gate.cli.checking import CheckOrder, run_check
 from repro_gate.cli.examining import run_doctor
 from repro_gate.cli.replaying import run_replay, run_show, run_unpack, run_verify
 from repro_gate.cli.scanning import Order, run_scan
@@ -216,6 +215,9 @@ def check(
     no_color: NoColor = False,
 ) -> None:
     """Prove that a change's new tests fail on base and pass on head, every time, and reach for no network."""
+    # Only here: a check needs many rooms that a scan does not wait for.
+    from repro_gate.cli.checking import CheckOrder, run_check
+
     consoles = _terminal(quiet, no_color)
     order = CheckOrder(
         directory=Path.cwd(),
