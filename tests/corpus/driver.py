@@ -69,8 +69,6 @@ def run(
     event = {"title": shape.title, **shape.event}
     request = CheckRequest(
         directory=directory,
-        base=base,
-        head=head,
         event=event,
         gates=(GATE,),
         settings=load(directory, {"sandbox": sandbox, "jobs": jobs}, environ),

@@ -51,8 +51,6 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     settings, weakened = settings_of(order, pair.base_sha, pair.head_sha, environ)
     request = CheckRequest(
         directory=order.directory,
-        base=order.base,
-        head=order.head,
         event=event,
         gates=gates,
         settings=settings,

@@ -65,8 +65,6 @@ class CheckRequest:
     """
 
     directory: Path
-    base: str | None
-    head: str | None
     event: Mapping[str, Any] | None
     gates: tuple[str, ...]
     settings: Settings
@@ -78,13 +76,13 @@ class CheckRequest:
 
 def resolve_change(
     directory: Path,
-    request_base: str | None,
+    base: str | None,
     head: str | None,
     event: Mapping[str, Any] | None,
     environ: Mapping[str, str],
 ) -> Pair:
     """The two commits of a change. Raises UsageError, GitFailed or HistoryMissing."""
-    return resolve(open_repository(directory, environ), base=request_base, head=head, event=event)
+    return resolve(open_repository(directory, environ), base=base, head=head, event=event)
 
 
 def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:

@@ -22,13 +22,12 @@ class Filling(enum.StrEnum):
     """What stands in for a body.
 
     BASE: base's body where there is one with the same qualified name, else NOTHING. NOTHING
-    returns None, ABSORB an object that takes any use, RAISE raises NotImplementedError.
+    returns None, ABSORB an object that takes any use.
     """
 
     BASE = "base"
     NOTHING = "nothing"
     ABSORB = "absorb"
-    RAISE = "raise"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,9 +75,7 @@ def _edit(name: str, function: Function, filling: Filling, bodies: dict[str, lis
 
 
 def _stand_in(function: Function, filling: Filling) -> str:
-    if filling is Filling.RAISE:
-        body = "raise NotImplementedError"
-    elif filling is Filling.ABSORB and function.name not in ("__init__", "__init_subclass__", "__set_name__"):
+    if filling is Filling.ABSORB and function.name not in ("__init__", "__init_subclass__", "__set_name__"):
         body = _ABSORB
     else:
         body = "return None"
@@ -89,7 +86,7 @@ def _stand_in(function: Function, filling: Filling) -> str:
         return f"yield {_ABSORB.removeprefix('return ')}"
     bare = "return" if body == "return None" and isinstance(function, ast.AsyncFunctionDef) else body
     # A context manager or a fixture made of a generator needs one value to come out.
-    return "yield None" if _is_once(function) and filling is not Filling.RAISE else f"{bare}; yield"
+    return "yield None" if _is_once(function) else f"{bare}; yield"
 
 
 def _is_once(function: Function) -> bool:

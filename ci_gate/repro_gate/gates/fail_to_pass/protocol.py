@@ -13,7 +13,7 @@ from repro_gate.errors import CollectionFailed
 from repro_gate.gates.fail_to_pass.canary import check
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
-from repro_gate.gates.fail_to_pass.conditions import other_days, rounds, second_collection, words
+from repro_gate.gates.fail_to_pass.conditions import other_days, second_collection, words
 from repro_gate.gates.fail_to_pass.exercise import Exercise, exercise
 from repro_gate.gates.fail_to_pass.reasons import API, Context, network
 from repro_gate.gates.fail_to_pass.recovery import (
@@ -25,7 +25,7 @@ from repro_gate.gates.fail_to_pass.recovery import (
     fixture_homes,
     refuse_moved,
 )
-from repro_gate.gates.fail_to_pass.repeats import Repeats
+from repro_gate.gates.fail_to_pass.repeats import Repeats, repeat_expected
 from repro_gate.gates.fail_to_pass.runner import Ask, Runner, Stopped
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import surface
@@ -425,25 +425,9 @@ class _Proof:
             if refused is not None:
                 self.refused.append(refused)
         if self.claims.repro_first:
-            self._repro_first(expected)
-
-    def _repro_first(self, expected: list[str]) -> None:
-        policy = self.runner.policy
-        failed = dict.fromkeys(expected, 0)
-        for each in rounds(policy.same_seed, policy.varied):
-            asks = [
-                Ask(stage=HEAD, tests=tests, conditions=each.conditions, mode=each.mode)
-                for tests in ([(test,) for test in failed] if each.alone else [tuple(failed)])
-            ]
-            for test, run in (pair for runs in self.runner.run(asks) for pair in runs.items()):
-                if run.outcome is Outcome.XFAILED:
-                    failed[test] += 1
-                else:
-                    del failed[test]
-                    why = f"is expected to fail and came to {run.outcome} with {words(each.conditions)}"
-                    self.refused.append(Refused(id=test, reason=ReasonCode.FLAKY_ON_HEAD, why=why))
-        for test, runs in failed.items():
-            self.proved.append(Proved(id=test, reason=ReasonCode.REPRO_ONLY, runs=runs))
+            steady, unsteady = repeat_expected(self.runner, expected)
+            self.proved += steady
+            self.refused += unsteady
 
 
 def _fine(run: TestRun) -> bool:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from repro_gate.gates.fail_to_pass.case import Stage
 from repro_gate.gates.fail_to_pass.conditions import Round, combined, rounds, words
 from repro_gate.gates.fail_to_pass.reasons import classify, network
-from repro_gate.gates.fail_to_pass.runner import Ask
+from repro_gate.gates.fail_to_pass.runner import Ask, Runner
 from repro_gate.gates.fail_to_pass.suspects import DISRUPTIVE, HEAD, Judge, Suspect
-from repro_gate.model import Conditions, Mode, Outcome, ReasonCode, Side, TestRun
+from repro_gate.model import Conditions, Mode, Outcome, Proved, ReasonCode, Refused, Side, TestRun
 
 
 @dataclass(kw_only=True, slots=True)
@@ -140,3 +140,22 @@ class Repeats:
             suspect.refuse(
                 ReasonCode.FLAKY_ON_BASE, f"failed on base {suspect.failed_on_base} of {suspect.ran_on_base} times"
             )
+
+
+def repeat_expected(runner: Runner, tests: Iterable[str]) -> tuple[list[Proved], list[Refused]]:
+    """Head alone, for a reproduction that a later change is to fix: it fails as expected in every round."""
+    failed = dict.fromkeys(tests, 0)
+    refused: list[Refused] = []
+    for each in rounds(runner.policy.same_seed, runner.policy.varied):
+        asks = [
+            Ask(stage=HEAD, tests=together, conditions=each.conditions, mode=each.mode)
+            for together in ([(test,) for test in failed] if each.alone else [tuple(failed)])
+        ]
+        for test, run in (pair for runs in runner.run(asks) for pair in runs.items()):
+            if run.outcome is Outcome.XFAILED:
+                failed[test] += 1
+            else:
+                del failed[test]
+                why = f"is expected to fail and came to {run.outcome} with {words(each.conditions)}"
+                refused.append(Refused(id=test, reason=ReasonCode.FLAKY_ON_HEAD, why=why))
+    return [Proved(id=test, reason=ReasonCode.REPRO_ONLY, runs=runs) for test, runs in failed.items()], refused
