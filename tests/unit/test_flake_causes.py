@@ -29,7 +29,7 @@ from repro_gate.flake.campaign import Campaign
 from repro_gate.flake.confirm import IDENTICAL, Claim, Confirmer
 from repro_gate.flake.diagnose import Detective
 from repro_gate.flake.tally import Sample
-from repro_gate.flake.trial import Setup, Suspect, Trials, with_axes
+from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials, with_axes
 from repro_gate.flake.values import benign_moves, values
 from repro_gate.model import (
     AXES,
@@ -629,6 +629,39 @@ WEST = Conditions(timezone="America/New_York")
 )
 def test_a_claim_is_believed_as_far_as_fresh_processes_agree(passes: Passes, said: str) -> None:
     assert confirmed(passes, WEST, NEUTRAL) == said
+
+
+def steady(passes: Passes, axis: str, failing: Conditions) -> Diagnosis:
+    world = World({VICTIM: passes})
+    trials = Trials(ask=world.run, limits=lambda _test: Limits(), file_of=file_of)
+    setups = [Setup(tests=(VICTIM,), conditions=conditions) for conditions in (failing, NEUTRAL)]
+    words = f"fails with {axis}={failing.axis(axis)}, passes with {NEUTRAL.axis(axis)}"
+    return Confirmer(trials=trials).confirm(Claim(axis=axis, failing=setups[0], passing=setups[1], words=words))
+
+
+def test_a_schedule_that_other_work_undoes_gives_way_to_one_that_it_does_not() -> None:
+    def passes(s: Scene) -> bool:
+        return s.conditions.threads not in (3, 9) or (s.conditions.threads == 3 and s.conditions.load == "burn")
+
+    found = steady(passes, "threads", Conditions(threads=3))
+    assert found.failing is not None
+    assert found.failing.conditions == Conditions(threads=9)
+    assert found.fails is not None
+    assert found.busy is not None
+    assert (found.fails.bad, found.fails.of, found.busy.bad, found.busy.of) == (5, 5, 5, 5)
+    assert found.detail == "fails with threads=9, passes with 0"
+
+
+@pytest.mark.parametrize(("axis", "failing"), [("threads", Conditions(threads=3)), ("asyncio", Conditions(asyncio=3))])
+def test_where_other_work_undoes_every_schedule_the_first_is_kept_and_that_is_told(
+    axis: str, failing: Conditions
+) -> None:
+    found = steady(lambda s: s.conditions.axis(axis) == "0" or s.conditions.load == "burn", axis, failing)
+    assert found.failing is not None
+    assert found.failing.conditions == failing
+    assert found.fails is not None
+    assert found.busy is not None
+    assert (found.fails.bad, found.busy.bad, found.busy.of) == (5, 0, 1)
 
 
 def test_equal_sides_claim_pure_chance_and_are_run_until_one_passes() -> None:

@@ -162,11 +162,21 @@ def test_what_does_not_fail_each_time_in_one_way_is_not_pinned_and_says_why(
     runs: tuple[TestRun, ...], same: int, why: str
 ) -> None:
     fails = count(*runs)
-    determinism = _determinism(fails, same)
+    determinism = _determinism(_expected(fails), fails, None)
     assert not determinism.pinned
     assert why in determinism.why
     assert determinism.rate == round(fails.bad / fails.of, 4)
     assert determinism.verified.k == same
+
+
+def test_what_other_work_on_the_processor_undoes_is_not_pinned() -> None:
+    steady = _determinism(_expected(FIVE), FIVE, FIVE)
+    assert (steady.pinned, steady.verified.k, steady.verified.of, steady.rate) == (True, 10, 10, None)
+    for busy in (count(run_of(F), run_of(P)), count(run_of(F), run_of(F, "other"))):
+        undone = _determinism(_expected(FIVE), FIVE, busy)
+        assert not undone.pinned
+        assert undone.why == "beside other work on the processor it failed so 1 of 2 times"
+        assert (undone.verified.k, undone.verified.of) == (6, 7)
 
 
 def test_the_failure_that_was_seen_most_often_is_the_expected_one() -> None:

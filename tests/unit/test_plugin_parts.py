@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
 from repro_gate_pytest import evidence, runner
-from repro_gate_pytest.axes import parallel
+from repro_gate_pytest.axes import parallel, threads
 
 
 def python(program: str, **env: str) -> str:
@@ -295,3 +296,20 @@ def test_lanes_side_by_side_do_not_keep_step_and_meet_again_in_any_process() -> 
     assert waits(0, 1) == waits(0, 1)
     assert waits(0, 1) != waits(1, 1)
     assert waits(0, 1) != waits(0, 2)
+
+
+def test_delays_of_threads_are_long_under_some_seeds_only_and_bounded_in_sum() -> None:
+    axis = threads.Threads()
+
+    def delays(seed: int, started: int = 40) -> float:
+        axis._seed = seed
+        axis.before_test("tests/test_a.py::test_a")
+        for axis._started in range(1, started + 1):
+            axis._delay(threading.Thread())
+        return axis._added
+
+    sums = [delays(seed) for seed in range(1, 60)]
+    long = [total for total in sums if total > 0.12]  # forty threads cannot wait so long in all without stretching
+    assert 8 < len(long) < 35
+    assert max(delays(seed, started=2000) for seed in range(1, 20)) <= 0.3
+    assert [delays(seed) for seed in range(1, 60)] == sums

@@ -98,6 +98,7 @@ class Diagnosis:
     detail: str = ""
     failing: Setup | None = None
     fails: Count | None = None
+    busy: Count | None = None  # the failing setup again beside other work, where its speed could decide
     passes: Count | None = None
     history: tuple[ExperimentResult, ...] = ()
 

@@ -46,8 +46,7 @@ class Publisher:
         if setup is None or fails is None or diagnosis.cause is None or not fails.bad:
             return None, ""
         expected = _expected(fails)
-        same = fails.fingerprints().get(expected.fingerprint, 0) if expected.fingerprint else fails.bad
-        determinism = _determinism(fails, same)
+        determinism = _determinism(expected, fails, diagnosis.busy)
         manifest = capsule.Manifest(
             producer=capsule.Producer(name="repro-gate", version=__version__),
             project=capsule.Project(
@@ -75,8 +74,8 @@ class Publisher:
                 id=path.stem.removeprefix("capsule-"),
                 pinned=determinism.pinned,
                 determinism=LEVEL,
-                replayed=same,
-                of=fails.of,
+                replayed=determinism.verified.k,
+                of=determinism.verified.of,
             ),
             "",
         )
@@ -128,19 +127,28 @@ def _expected(fails: Count) -> capsule.Expected:
     return capsule.Expected(outcome=Outcome.FAILED)
 
 
-def _determinism(fails: Count, same: int) -> capsule.Determinism:
-    pinned = fails.always_bad and same == fails.of
+def _same(count: Count, expected: capsule.Expected) -> int:
+    """How often the expected failure was seen."""
+    return count.fingerprints().get(expected.fingerprint, 0) if expected.fingerprint else count.bad
+
+
+def _determinism(expected: capsule.Expected, fails: Count, busy: Count | None) -> capsule.Determinism:
+    """Pinned: each replay failed alike, and so did each one beside other work, where that was tried."""
+    same = _same(fails, expected)
     why = ""
-    if not pinned:
+    if not (fails.always_bad and same == fails.of):
         why = f"under these conditions it failed {fails.bad} of {fails.of} times"
         if fails.always_bad:
             why += f", but only {same} times in the same way"
         why += ": something decides that is not controlled"
+    elif busy is not None and _same(busy, expected) < busy.of:
+        why = f"beside other work on the processor it failed so {_same(busy, expected)} of {busy.of} times"
+    every = fails if busy is None else fails.plus(busy)
     return capsule.Determinism(
         level=LEVEL,
         not_controlled=NOT_CONTROLLED,
-        verified=capsule.Verified(k=same, of=fails.of),
-        pinned=pinned,
-        rate=None if pinned else round(fails.bad / fails.of, 4),
+        verified=capsule.Verified(k=_same(every, expected), of=every.of),
+        pinned=not why,
+        rate=round(every.bad / every.of, 4) if why else None,
         why=why,
     )

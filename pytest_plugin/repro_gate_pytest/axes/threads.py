@@ -1,6 +1,7 @@
 """threads: a tiny switch interval, and seeded delays before a thread's body begins.
 
-Both only choose among schedules that any machine may choose.
+Both only choose among schedules that any machine may choose. Under some seeds the delays are those
+of a busy machine: longer than what other work on the processor adds, so that they decide there, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from repro_gate_pytest.axes.base import Axis, fraction
 
 _sleep = time.sleep
 _DELAYS = (0.0, 0.0, 0.0005, 0.002, 0.006)
+_STRETCHED = 1 / 3  # the share of seeds, for each test, under which delays are longer
+_STRETCH = 8
+_MOST_PER_TEST = 0.3  # seconds of added delays
 
 
 class Threads(Axis):
@@ -26,6 +30,8 @@ class Threads(Axis):
         self._seed = 0
         self._key = ""
         self._started = 0
+        self._stretch = 1
+        self._added = 0.0
 
     def install(self) -> list[str]:
         original = threading.Thread.start
@@ -48,6 +54,8 @@ class Threads(Axis):
     def before_test(self, key: str) -> None:
         self._key = key
         self._started = 0
+        self._stretch = _STRETCH if fraction(self._seed, key, "stretch") < _STRETCHED else 1
+        self._added = 0.0
 
     def touched(self) -> bool:
         return self._started > 0
@@ -55,9 +63,10 @@ class Threads(Axis):
     def _delay(self, thread: threading.Thread) -> None:
         """Let the thread's body begin later; the attribute is gone before the body runs."""
         index = int(fraction(self._seed, self._key, "thread", self._started) * len(_DELAYS))
-        seconds = _DELAYS[index]
-        if not seconds:
+        seconds = _DELAYS[index] * self._stretch
+        if not seconds or self._added + seconds > _MOST_PER_TEST:
             return
+        self._added += seconds
         run: Callable[[], None] = thread.run
 
         def delayed() -> None:
