@@ -30,17 +30,10 @@ IN_DOCKER = (
 IN_SHORT = frozenset(
     {
         "fix-with-test",
-        "locale-only-reproduction",
         "new-module-beside-old-tests",
-        "import-alone",
         "changed-data-that-one-test-reads",
-        "test-of-a-fix-passes-on-base",
-        "fails-on-head",
-        "base-does-not-import-here",
-        "reads-the-source",
         "forging-conftest",
         "swallows-a-network-error-in-a-child",
-        "hash-seed",
         "order-of-the-file",
         "tests-alone",
         "ids-of-the-hour",

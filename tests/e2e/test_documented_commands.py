@@ -103,12 +103,14 @@ RUN = [name for name, block in BLOCKS.items() if not why_not(block)]
 # --- the project -----------------------------------------------------------------------------
 
 
-def environment() -> dict[str, str]:
-    """A user's shell with repro-gate installed."""
+def environment(line: str) -> dict[str, str]:
+    """A user's shell with repro-gate installed, and no other plugin where the command does not start pytest itself."""
     ours = ("REPRO_GATE_", "PYTEST_", "COV_", "COVERAGE_", "GIT_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     env.pop("VIRTUAL_ENV", None)
     path = os.pathsep.join((str(Path(sys.executable).parent), env.get("PATH", os.defpath)))
+    if not line.startswith(("pytest", "python -m pytest")):
+        env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # most of the time of a start
     return {**env, "PATH": path, "COLUMNS": "110", "NO_COLOR": "1"}
 
 
@@ -116,7 +118,7 @@ def shell(line: str, directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", line],
         cwd=directory,
-        env=environment(),
+        env=environment(line),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

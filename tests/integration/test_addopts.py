@@ -129,9 +129,15 @@ OPTIONS = [
 ]
 
 
+def needs_plugins(options: str) -> bool:
+    """Whether an option is a plugin's; the others are quicker without them."""
+    return any(word in options for word in ("-n ", "reruns", "cov", "timeout", "randomly"))
+
+
 def files(options: str, tests: str = TESTS) -> dict[str, str]:
+    beside = "asyncio_default_fixture_loop_scope = function\n" if needs_plugins(options) else ""
     return {
-        "pytest.ini": f"[pytest]\nasyncio_default_fixture_loop_scope = function\naddopts = {options}\n",
+        "pytest.ini": f"[pytest]\n{beside}addopts = {options}\n",
         "pkg/__init__.py": "def one():\n    return 1\n",
         "test_mix.py": tests,
     }
@@ -159,7 +165,8 @@ def test_a_mix_of_outcomes_comes_out_right_with_addopts(project: MakeProject, ho
     expected = dict(EXPECTED)
     if "--runxfail" in options:
         expected["test_xfails"] = "failed"
-    check(host_lab(project(files(options)), "-p", "no:randomly" if "randomly" not in options else "no:xxx"), expected)
+    order = "no:randomly" if "randomly" not in options else "no:xxx"
+    check(host_lab(project(files(options)), "-p", order, plugins=needs_plugins(options)), expected)
 
 
 @pytest.mark.parametrize("options", ["--strict-markers", "--strict-markers --reruns 3", "-p no:rerunfailures"])
@@ -170,7 +177,7 @@ def test_a_mark_that_asks_for_retries_is_known_and_does_nothing(
     if "no:rerunfailures" in options:
         options += " --strict-markers"
         tests = TESTS
-    check(host_lab(project(files(options, tests)), "-p", "no:randomly"), EXPECTED)
+    check(host_lab(project(files(options, tests)), "-p", "no:randomly", plugins=True), EXPECTED)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +192,7 @@ def test_a_mark_that_asks_for_retries_is_known_and_does_nothing(
 def test_the_projects_own_selection_holds(
     project: MakeProject, host_lab: MakeLab, options: str, kept: set[str]
 ) -> None:
-    lab = host_lab(project(files(options)), "-p", "no:randomly")
+    lab = host_lab(project(files(options)), "-p", "no:randomly", plugins=needs_plugins(options))
     facts = lab.collect()
     assert {test.rpartition("::")[2] for test, _ in facts.tests} == kept
     assert facts.ready["fork"] is True
@@ -202,7 +209,7 @@ def test_doctests_of_modules_are_run_with_the_rest(project: MakeProject, host_la
 
 
 def test_what_is_not_used_is_said(project: MakeProject, host_lab: MakeLab) -> None:
-    facts = host_lab(project(files("-n 2 --reruns 3 --cov=pkg --maxfail=2"))).collect()
+    facts = host_lab(project(files("-n 2 --reruns 3 --cov=pkg --maxfail=2")), plugins=True).collect()
     notes = " ".join(facts.notes)
     for name in ("numprocesses", "reruns", "maxfail"):
         assert name in notes
@@ -215,6 +222,8 @@ def test_reports_that_the_options_ask_for_are_not_written_by_forks(project: Make
         def test_nothing_was_written():
             assert not [p for p in pathlib.Path().glob("*") if p.suffix == ".xml" or p.name.startswith(".coverage")]
     """
-    lab = host_lab(project(files("--cov=pkg --cov-report=xml --junitxml=out.xml", tests)), "-p", "no:randomly")
+    lab = host_lab(
+        project(files("--cov=pkg --cov-report=xml --junitxml=out.xml", tests)), "-p", "no:randomly", plugins=True
+    )
     lab.run(Mode.FORK)
     assert outcomes(lab.run(Mode.FORK)) == {"test_one": "passed", "test_nothing_was_written": "passed"}

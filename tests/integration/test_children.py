@@ -11,8 +11,6 @@ import pytest
 from repro_gate.model import ExperimentResult, Limits, Mode
 from tests.conftest import MakeLab, MakeProject, eventually_none, outcomes
 
-MODES = pytest.mark.parametrize("mode", list(Mode), ids=str)
-
 
 @dataclass(frozen=True)
 class Culprit:
@@ -308,7 +306,21 @@ def test_in_each_sandbox_an_experiment_survives_a_test_that(
     misbehave(lab, project(suite(CONFINED[name])), CONFINED[name], mode)
 
 
-@MODES
-@pytest.mark.parametrize("name", list(ANYWHERE))
+# A fork is where one test could take others with it; of fresh processes, those that end in ways of their own.
+ENDS = ("calls os._exit(0)", "calls pytest.exit", "ignores every signal and hangs", "recurses to death")
+BOTH = [
+    pytest.param(
+        name, mode, id=f"{name}-{mode}", marks=pytest.mark.deep if mode is Mode.FRESH and name not in ENDS else ()
+    )
+    for name in ANYWHERE
+    for mode in Mode
+]
+
+
+def test_the_ends_that_are_tried_in_fresh_processes_are_among_the_culprits() -> None:
+    assert set(ENDS) <= set(ANYWHERE)
+
+
+@pytest.mark.parametrize(("name", "mode"), BOTH)
 def test_an_experiment_survives_a_test_that(project: MakeProject, host_lab: MakeLab, mode: Mode, name: str) -> None:
     misbehave(host_lab, project(suite(ANYWHERE[name])), ANYWHERE[name], mode)

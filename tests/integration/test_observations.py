@@ -123,7 +123,7 @@ HANGING = """\
 """
 
 
-@pytest.mark.parametrize("mode", list(Mode), ids=str)
+@pytest.mark.parametrize("mode", [Mode.FORK, pytest.param(Mode.FRESH, marks=pytest.mark.deep)], ids=str)
 def test_a_test_that_hangs_leaves_its_stack(project: MakeProject, lab: MakeLab, mode: Mode) -> None:
     files = {
         "pkg/__init__.py": "",

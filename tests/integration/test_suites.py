@@ -126,7 +126,7 @@ def test_asynchronous_tests(project: MakeProject, host_lab: MakeLab, style: str)
             raise ValueError("async")
     """).replace("MARK", mark)
     ini = f"[pytest]\nasyncio_mode = {style}\nasyncio_default_fixture_loop_scope = function\n"
-    one = host_lab(project({"test_async.py": tests, "pytest.ini": ini}), *PLAIN)
+    one = host_lab(project({"test_async.py": tests, "pytest.ini": ini}), *PLAIN, plugins=True)
     check(one, {"test_good": "passed", "test_bad": "failed"})
 
 
