@@ -116,7 +116,9 @@ def test_a_new_test_that_is_flaky_or_reaches_out_blocks(shell: Shell, tmp_path: 
     assert replayed.code == 0, replayed
 
 
-@pytest.mark.parametrize("named", ["tests/test_new.py", "tests/test_new.py::test_discount"])
+@pytest.mark.parametrize(
+    "named", [pytest.param("tests/test_new.py", marks=pytest.mark.deep), "tests/test_new.py::test_discount"]
+)
 def test_a_file_that_only_head_has_may_be_named(
     shell: Shell, tmp_path: Path, sandbox: tuple[str, ...], named: str
 ) -> None:

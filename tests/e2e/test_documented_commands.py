@@ -41,6 +41,7 @@ SHORT = """\
 runs = 4
 replays = 2
 seed = 1
+axes = ["order", "hash-seed"]
 """
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import MakeProject
-from tests.e2e.conftest import SHORT, Scanned, Shell
+from tests.e2e.conftest import Scanned, Shell, of
 
 
 @pytest.fixture
@@ -110,11 +110,14 @@ ON_PATH = """\
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("door", "said"), [(("pytest",), "hidden"), (("python", "-m", "pytest"), "importable")])
+@pytest.mark.parametrize(
+    ("door", "said"),
+    [(("pytest",), "hidden"), pytest.param(("python", "-m", "pytest"), "importable", marks=pytest.mark.deep)],
+)
 def test_both_replays_start_pytest_as_the_scan_did(
     door: tuple[str, ...], said: str, shell: Shell, project: MakeProject, tmp_path: Path
 ) -> None:
-    place = project({"pyproject.toml": SHORT, "tests/test_path.py": ON_PATH})
+    place = project({"pyproject.toml": of("timezone"), "tests/test_path.py": ON_PATH})
     env = {"REPRO_GATE_SANDBOX": "host"}
     options = ("--repro-flake-check=4", "--repro-seed=3", "--repro-capsules=caps", "tests")
     done = shell.run(*door, *options, cwd=place, env=env, plugins=True)

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from tests.conftest import MakeProject
-from tests.e2e.conftest import FLAKY, SHORT, Scanned, Shell
+from tests.e2e.conftest import FLAKY, SHORT, Scanned, Shell, of
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
 SAID = {"test_draw": "flaky", "test_zone": "condition-dependent", "test_fine": "stable"}
@@ -83,7 +83,7 @@ def test_nothing_was_written_into_the_project_but_what_was_asked_for(scanned: Sc
 def test_what_reads_the_clock_meets_each_moment_however_few_the_runs(shell: Shell, project: MakeProject) -> None:
     place = project(
         {
-            "pyproject.toml": SHORT,
+            "pyproject.toml": of("clock"),
             "test_days.py": """\
                 import datetime
                 import pytest

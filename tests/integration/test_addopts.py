@@ -129,6 +129,10 @@ OPTIONS = [
 ]
 
 
+IN_BOTH = ("-x", "--lf", "--pdb", "-s", "--collect-only", "--setup-only", "-p no:terminal", "-p no:capture", "-W error")
+assert set(IN_BOTH) <= set(OPTIONS)
+
+
 def needs_plugins(options: str) -> bool:
     """Whether an option is a plugin's; the others are quicker without them."""
     return any(word in options for word in ("-n ", "reruns", "cov", "timeout", "randomly"))
@@ -143,11 +147,13 @@ def files(options: str, tests: str = TESTS) -> dict[str, str]:
     }
 
 
-def check(lab: TestLab, expected: dict[str, str], *, controls_held: bool = True) -> None:
+def check(
+    lab: TestLab, expected: dict[str, str], *, controls_held: bool = True, modes: tuple[Mode, ...] = tuple(Mode)
+) -> None:
     facts = lab.collect()
     assert facts.ready["reason"] == ""
     assert facts.ready["fork"] is True
-    for mode in Mode:
+    for mode in modes:
         result = lab.run(mode, clean_order(facts))
         assert outcomes(result) == expected, (mode, result.notes, [run.output[-500:] for run in result.runs])
         assert result.controls_held is controls_held
@@ -166,7 +172,9 @@ def test_a_mix_of_outcomes_comes_out_right_with_addopts(project: MakeProject, ho
     if "--runxfail" in options:
         expected["test_xfails"] = "failed"
     order = "no:randomly" if "randomly" not in options else "no:xxx"
-    check(host_lab(project(files(options)), "-p", order, plugins=needs_plugins(options)), expected)
+    # A fork has been through pytest's configuration already; where that could go wrong alone, both are tried.
+    modes = tuple(Mode) if needs_plugins(options) or options in IN_BOTH else (Mode.FORK,)
+    check(host_lab(project(files(options)), "-p", order, plugins=needs_plugins(options)), expected, modes=modes)
 
 
 @pytest.mark.parametrize("options", ["--strict-markers", "--strict-markers --reruns 3", "-p no:rerunfailures"])

@@ -481,7 +481,7 @@ JSONS = st.recursive(
 LITERALS = {"MY_TOKEN": "lit" + "eral-v4lue", "OTHER_TOKEN": "redacted", "THIRD_TOKEN": "assignment"}
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(TEXTS)
 def test_redacting_twice_changes_nothing_more(text: str) -> None:
     tool = redactor(LITERALS)
@@ -492,7 +492,7 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     assert not tool.scan({"a.txt": once.encode("utf-8", "surrogatepass")})
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(JSONS)
 def test_what_was_redacted_for_a_file_passes_the_final_scan_of_it(value: Any) -> None:
     tool = redactor(LITERALS)
