@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repro_gate.experiment import start_of
 from repro_gate.gates.fail_to_pass import Case, Collection
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.conditions import combined, ladder, other_days, rounds, second_collection, words
@@ -254,6 +255,19 @@ def test_rounds_are_same_seed_varied_and_alone_with_a_fresh_one() -> None:
     moved = {axis for each in plan for axis in each.conditions.differences(Conditions())}
     assert {"hash-seed", "random", "order", "timezone", "locale", "load", "environment"} <= moved
     assert "clock" not in moved, "another day is a warning, no contradiction"
+
+
+@pytest.mark.parametrize("varied", range(8))
+def test_one_round_is_in_a_fresh_process_however_few_there_are(varied: int) -> None:
+    plan = rounds(3, varied)
+    assert [each.mode for each in plan].count(Mode.FRESH) == 1
+    assert len(plan) == 4 + varied
+
+
+def test_eight_rounds_start_four_processes() -> None:
+    starts = [(start_of(each.conditions), each.mode is Mode.FRESH) for each in rounds(3, 5)]
+    assert len(set(starts)) == 4
+    assert {start.hash_seed for start, _ in starts} == {0, 1, 2, 3}
 
 
 def test_more_rounds_than_patterns_have_seeds_of_their_own() -> None:
