@@ -463,6 +463,22 @@ def test_an_axis_that_shifts_a_rate_is_named(axis: str, scan: Scan) -> None:
     assert told.victim.cause.axis == axis
 
 
+def test_two_schedules_that_decide_name_the_threads_where_the_neutral_one_is_a_coin(scan: Scan) -> None:
+    """As on a busy machine: what decides a race there is the delay that outlasts the other work."""
+
+    def passes(scene: Scene) -> bool:
+        held = scene.conditions.threads % 4
+        return held == 1 if held in (1, 2) else scene.chance.random() < 0.5
+
+    told = scan(world_of(passes))
+    assert told.victim.verdict is Verdict.FLAKY
+    assert told.victim.cause is not None
+    assert told.victim.cause.axis == "threads"
+    failing, passing = told.victim.cause.table
+    assert failing.failed == failing.of >= 5
+    assert passing.failed == 0
+
+
 # --- what is nobody's flake ------------------------------------------------------------------
 
 

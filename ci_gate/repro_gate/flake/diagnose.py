@@ -18,6 +18,7 @@ from repro_gate.model import AXES, Conditions, Mode
 from repro_gate.reduce.ddmin import NotInteresting, ddmin
 
 # Axes that only shift how likely a failure is: one run says little, ten against ten say more.
+_SCHEDULES = range(1, 13)  # seeds of the thread axis
 _CHANCE = ("threads", "load", "asyncio", "gc")
 _RATE_RUNS = 10
 _PLACES = ("order", "parallel", "leftovers")  # axes that are more than a value in the process
@@ -50,6 +51,11 @@ class Detective:
     def investigate(self, suspect: Suspect) -> Diagnosis:
         """Find the cause of one suspect, and confirm it. Raises Cancelled when time is up."""
         alone = Setup(tests=(suspect.id,), conditions=self._neutral)
+        found = self._suspected(suspect, alone)
+        by_chance = found.cause is not None and found.cause.axis is None
+        return (self._by_schedule(alone) if by_chance and "threads" in self.axes else None) or found
+
+    def _suspected(self, suspect: Suspect, alone: Setup) -> Diagnosis:
         at_rest = self._count(alone, 2)
         if at_rest.bad and at_rest.good:
             return self._chance(alone)
@@ -273,6 +279,20 @@ class Detective:
         axes = [axis for axis in _CHANCE if axis in self.axes]
         found = self._by_rate(alone, axes, failing.conditions)
         return found or self._claim(None, failing, failing, IDENTICAL)
+
+    def _by_schedule(self, alone: Setup) -> Diagnosis | None:
+        """Two schedules of threads that decide, one each way: on a busy machine the neutral one is a coin."""
+        bad = good = None
+        for seed in _SCHEDULES:
+            setup = with_axes(alone, ("threads",), Conditions(threads=seed))
+            seen = self._count(setup, 2)
+            if bad is None and seen.always_bad and self._count(setup, 5).always_bad:
+                bad = setup
+            elif good is None and seen.always_good and self._count(setup, 5).always_good:
+                good = setup
+            if bad is not None and good is not None:
+                return self._claim("threads", bad, good, self._words("threads", bad, good))
+        return None
 
     def _by_rate(self, base: Setup, axes: Sequence[str], seen: Conditions) -> Diagnosis | None:
         """Axes that raise the rate of failure: each over several of its values, against the base.
