@@ -110,14 +110,6 @@ class PrepareFailed(ReproGateError):
     default_next_step = "Make the named step work by hand, or name the commands in `install` in [tool.repro-gate]."
 
 
-class WrongTree(ReproGateError):
-    """The product would be imported from elsewhere than the tree whose tests run."""
-
-    exit_code = ExitCode.INCONCLUSIVE
-    slug = "wrong-tree"
-    default_next_step = "Keep the project itself out of the environment: install its dependencies only."
-
-
 class CollectionFailed(ReproGateError):
     """pytest did not get as far as a list of tests."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from repro_gate.environment import Target, declare, judge, key, question
+from repro_gate.environment import Target, declare, key
 from repro_gate.environment.failures import failure
-from repro_gate.environment.plan import Plan, plan, python_of
+from repro_gate.environment.plan import Plan, plan
 from repro_gate.environment.workshop import readable_for
-from repro_gate.errors import DiskFull, PrepareFailed, WrongTree
+from repro_gate.errors import DiskFull, PrepareFailed
 from repro_gate.sandbox import Interpreter
 
 MARKERS = {
@@ -202,38 +201,7 @@ def test_only_the_last_lines_of_a_long_output_are_told() -> None:
     assert "(signal 9)" in str(failure("x", -9, ""))
 
 
-# --- which tree ------------------------------------------------------------------------------
-
-
-def test_the_question_names_the_packages() -> None:
-    assert question("/c/venv/bin/python", ["a", "b"])[-2:] == ("a", "b")
-    assert question(python_of("/c"), ["a"])[0] == "/c/venv/bin/python"
-
-
-def test_a_package_of_the_tree_is_accepted() -> None:
-    judge(json.dumps({"a": ["/t/src/a"], "b": ["/t/src/b.py"], "ns": ["/t/ns", "/c/ns"]}), "/t", ["a", "b", "ns"])
-
-
-@pytest.mark.parametrize("place", ["/c/lib/python3.11/site-packages/a/__init__.py", "/tree/a", "built-in", ""])
-def test_a_package_from_elsewhere_is_refused_with_both_paths(place: str) -> None:
-    with pytest.raises(WrongTree) as caught:
-        judge(json.dumps({"a": [place]}), "/t", ["a"])
-    assert f"a would be imported from {place}, not from the tree /t." in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ('{"a": []}', "does not find it"),
-        ("{}", "did not say"),
-        ("", "did not say"),
-        ("[]", "did not say"),
-        ('{"a": 3}', "did not say"),
-    ],
-)
-def test_no_answer_is_no_consent(answer: str, said: str) -> None:
-    with pytest.raises(WrongTree, match=said):
-        judge(answer, "/t", ["a"])
+# --- what steps may read ---------------------------------------------------------------------
 
 
 def test_steps_may_read_the_files_that_pip_is_told_of(tmp_path: Path) -> None:

@@ -9,18 +9,47 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.environment import Side, declare, layout_of, side_of, write_side
+from repro_gate.environment import Side, declare, import_roots, importable_in, side_of, write_side
 from repro_gate.environment.building import in_tree
-from repro_gate.environment.layout import Layout
+from repro_gate.environment.importable import Importable
 from repro_gate.errors import PrepareFailed
+from repro_gate.pipeline.subject import module_of
+
+
+@pytest.mark.parametrize(
+    ("files", "roots", "path", "module"),
+    [
+        ({"demo/__init__.py": ""}, ("",), "demo/core.py", "demo.core"),
+        ({"src/demo/__init__.py": ""}, ("src",), "src/demo/__init__.py", "demo"),
+        ({"src/demo/__init__.py": ""}, ("src",), "demo.py", "demo"),
+        (
+            {"python/demo/core.py": "", "pyproject.toml": "[tool.setuptools]\npackage-dir = {'' = 'python'}\n"},
+            ("python",),
+            "python/demo/core.py",
+            "demo.core",
+        ),
+        (
+            {"lib/py/ns/demo/a.py": "", "pyproject.toml": "[tool.setuptools.packages.find]\nwhere = ['lib/py']\n"},
+            ("lib/py",),
+            "lib/py/ns/demo/a.py",
+            "ns.demo.a",
+        ),
+        ({"lib/__init__.py": ""}, ("",), "lib/core.py", "lib.core"),
+    ],
+)
+def test_a_file_of_the_product_is_named_as_it_is_imported(
+    files: dict[str, str], roots: tuple[str, ...], path: str, module: str
+) -> None:
+    assert import_roots(tree(files)) == roots
+    assert module_of(path, roots) == module
 
 
 def tree(files: Mapping[str, str]) -> dict[str, bytes]:
     return {name: textwrap.dedent(text).encode() for name, text in files.items()}
 
 
-def laid(files: Mapping[str, str]) -> Layout:
-    return layout_of(tree(files), declare(tree(files)).facts)
+def laid(files: Mapping[str, str]) -> Importable:
+    return importable_in(tree(files), declare(tree(files)).facts)
 
 
 def sided(files: Mapping[str, str]) -> Side:
@@ -127,7 +156,7 @@ def test_where_the_files_tell_no_version_one_from_elsewhere_is_taken(otherwise: 
     for text, wanted in ((DYNAMIC, version), (NAME, "1.2")):
         files = tree({"pyproject.toml": text, "demo/__init__.py": ""})
         facts = declare(files).facts
-        assert side_of(files, facts, layout_of(files, facts), "python", otherwise=otherwise).version == wanted
+        assert side_of(files, facts, importable_in(files, facts), "python", otherwise=otherwise).version == wanted
 
 
 FULL = """\
@@ -193,14 +222,14 @@ def test_a_version_file_that_a_build_would_write_is_generated_where_it_is_missin
     ],
 )
 def test_what_a_build_made_belongs_beside_the_package_in_the_tree(member: str, path: str) -> None:
-    layout = Layout(roots=("src", ""), packages=("demo",))
+    layout = Importable(roots=("src", ""), packages=("demo",))
     assert in_tree(member, {"src/demo/__init__.py", "tools/__init__.py"}, layout) == path
 
 
 @pytest.mark.parametrize("member", ["../x.py", "/etc/x", "demo/../../x", "demo-1.data/platlib/../../x", "a\\..\\x"])
 def test_a_wheel_with_a_path_that_leads_out_is_refused(member: str) -> None:
     with pytest.raises(PrepareFailed, match="unsafe path"):
-        in_tree(member, set(), Layout(roots=("src",), packages=()))
+        in_tree(member, set(), Importable(roots=("src",), packages=()))
 
 
 def test_a_project_without_a_name_has_no_metadata() -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro_gate.environment import store
-from repro_gate.environment.layout import Layout
+from repro_gate.environment.importable import Importable
 from repro_gate.environment.plan import SOURCE, Step
 from repro_gate.environment.preparing import Environment
 from repro_gate.environment.target import FORMAT, Target
@@ -41,12 +41,12 @@ class Built:
     reused: bool
 
 
-def build(layout: Layout, made: Environment, target: Target, around: Surroundings, source: str) -> Built:
+def build(importable: Importable, made: Environment, target: Target, around: Surroundings, source: str) -> Built:
     """Build the tree that ``around.copy`` copies; ``source`` is the hash of all of it.
 
     Raises PrepareFailed with the build's last words, DiskFull.
     """
-    text = "\0".join((str(FORMAT), made.key, source, *layout.roots))
+    text = "\0".join((str(FORMAT), made.key, source, *importable.roots))
     place = around.cache.absolute() / "build" / hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def waiting() -> None:
@@ -56,7 +56,7 @@ def build(layout: Layout, made: Environment, target: Target, around: Surrounding
         if (found := _found(place)) is not None:
             return found
         with store.alone(place, seconds=around.seconds, clock=around.clock, waiting=waiting):
-            return _found(place) or _built(place, layout, made, target, around)
+            return _found(place) or _built(place, importable, made, target, around)
     except OSError as broken:
         raise disk_full(broken, str(place)) or broken from broken
 
@@ -69,7 +69,7 @@ def _found(place: Path) -> Built | None:
     return Built(directory=found[0] / "made" / "added", files=files, log=found[0] / "log.txt", reused=True)
 
 
-def _built(place: Path, layout: Layout, made: Environment, target: Target, around: Surroundings) -> Built:
+def _built(place: Path, importable: Importable, made: Environment, target: Target, around: Surroundings) -> Built:
     attempt = store.new_attempt(place)
     readable = (str(made.directory),)
     with Workshop(attempt, target.interpreter, around, readable=readable, venv=made.directory / "venv") as workshop:
@@ -78,7 +78,7 @@ def _built(place: Path, layout: Layout, made: Environment, target: Target, aroun
         before = set(_files(source))
         pip = (made.python, "-m", "pip", "wheel", "--no-input", "--disable-pip-version-check", "--progress-bar", "off")
         workshop.do(Step(name="build the project", argv=(*pip, "--no-deps", "-w", str(wheels), "./"), folder=SOURCE))
-        files = _take(wheels, workshop.directory / "added", before, layout)
+        files = _take(wheels, workshop.directory / "added", before, importable)
         store.remove(source)
         store.remove(wheels)
     store.publish(attempt, {"files": files})
@@ -90,7 +90,7 @@ def _files(directory: Path) -> Iterator[str]:
         yield from ((Path(parent) / name).relative_to(directory).as_posix() for name in names)
 
 
-def _take(wheels: Path, added: Path, before: set[str], layout: Layout) -> list[str]:
+def _take(wheels: Path, added: Path, before: set[str], importable: Importable) -> list[str]:
     """Extract what the wheel has and the tree had not; the paths in the tree."""
     store.remove(added)  # a build may write here, too
     added.mkdir()
@@ -100,7 +100,7 @@ def _take(wheels: Path, added: Path, before: set[str], layout: Layout) -> list[s
             if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
                 raise PrepareFailed(f"The project's build made a wheel of more than {_MOST_BYTES // 2**20} MiB.")
             for member in archive.infolist():
-                path = in_tree(member.filename, before, layout)
+                path = in_tree(member.filename, before, importable)
                 if member.is_dir() or not path or path in before:
                     continue
                 to = added / path
@@ -112,7 +112,7 @@ def _take(wheels: Path, added: Path, before: set[str], layout: Layout) -> list[s
     return sorted(taken)
 
 
-def in_tree(member: str, before: set[str], layout: Layout) -> str:
+def in_tree(member: str, before: set[str], importable: Importable) -> str:
     """Where a wheel's file belongs in the tree, or nothing for what is no library file."""
     name = _LIBRARY.sub("", member)
     if _NO_LIBRARY.match(name):
@@ -120,5 +120,7 @@ def in_tree(member: str, before: set[str], layout: Layout) -> str:
     if posixpath.normpath(name).startswith(("/", "..")) or "\\" in name:
         raise PrepareFailed(f"The project's build made a wheel with the unsafe path {member!r}.")
     folder = name.partition("/")[0]
-    roots = [root for root in layout.roots if any(path.startswith(posixpath.join(root, folder, "")) for path in before)]
-    return posixpath.normpath(posixpath.join((roots or list(layout.roots))[0], name))
+    roots = [
+        root for root in importable.roots if any(path.startswith(posixpath.join(root, folder, "")) for path in before)
+    ]
+    return posixpath.normpath(posixpath.join((roots or list(importable.roots))[0], name))

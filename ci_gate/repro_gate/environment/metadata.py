@@ -17,7 +17,7 @@ from packaging.version import InvalidVersion, Version
 from repro_gate.config import parse_toml
 from repro_gate.environment.facts import PYPROJECT, Facts
 from repro_gate.environment.files import Tree, string, strings, table, text_of
-from repro_gate.environment.layout import Layout
+from repro_gate.environment.importable import Importable
 
 UNKNOWN = "0+unknown"
 
@@ -39,14 +39,14 @@ class Side:
     notes: tuple[str, ...]
 
 
-def side_of(tree: Tree, facts: Facts, layout: Layout, python: str, *, otherwise: str = "") -> Side:
+def side_of(tree: Tree, facts: Facts, importable: Importable, python: str, *, otherwise: str = "") -> Side:
     """The side of a tree; scripts are run by ``python``.
 
     ``otherwise`` is a version from elsewhere, such as git's tag, where the tree's files tell none.
     """
     if not facts.name:
         return Side(version="", metadata={}, scripts={}, generated={}, notes=("the project has no name: no metadata",))
-    version = _version(tree, facts, layout) or _standard(otherwise)
+    version = _version(tree, facts, importable) or _standard(otherwise)
     notes = () if version else (f"the version of {facts.name} is not in its files: it is given as {UNKNOWN}",)
     version = version or UNKNOWN
     folder = f"{canonicalize_name(facts.name).replace('-', '_')}-{version}.dist-info"
@@ -105,9 +105,11 @@ def _script(target: str, python: str) -> str:
     return f"#!{python}\nimport sys\n{call}\n"
 
 
-def _version(tree: Tree, facts: Facts, layout: Layout) -> str:
+def _version(tree: Tree, facts: Facts, importable: Importable) -> str:
     """The version that the files tell, in the standard's form, or nothing."""
-    found = facts.version or next((text for path in _version_sources(tree, layout) if (text := _read(tree, path))), "")
+    found = facts.version or next(
+        (text for path in _version_sources(tree, importable) if (text := _read(tree, path))), ""
+    )
     return _standard(found)
 
 
@@ -119,7 +121,7 @@ def _standard(version: str) -> str:
         return ""
 
 
-def _version_sources(tree: Tree, layout: Layout) -> Iterator[str]:
+def _version_sources(tree: Tree, importable: Importable) -> Iterator[str]:
     """Files that may hold the version: those that the configuration names, else the package's own."""
     document = parse_toml(PYPROJECT, tree[PYPROJECT]) if PYPROJECT in tree else {}
     tool = table(document, "tool")
@@ -131,8 +133,10 @@ def _version_sources(tree: Tree, layout: Layout) -> Iterator[str]:
     attributes += re.findall(r"^version\s*=\s*attr:\s*(\S+)", text_of(tree, "setup.cfg"), re.MULTILINE)
     yield from re.findall(r"^version\s*=\s*file:\s*(\S+)", text_of(tree, "setup.cfg"), re.MULTILINE)
     modules = [attribute.rpartition(".")[0].replace(".", "/") for attribute in attributes if attribute]
-    modules += [f"{package}{end}" for package in layout.packages for end in ("", "/_version", "/version", "/__about__")]
-    for root in layout.roots:
+    modules += [
+        f"{package}{end}" for package in importable.packages for end in ("", "/_version", "/version", "/__about__")
+    ]
+    for root in importable.roots:
         for module in modules:
             for path in (f"{module}.py", f"{module}/__init__.py"):
                 yield f"{root}/{path}" if root else path

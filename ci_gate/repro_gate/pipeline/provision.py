@@ -18,13 +18,13 @@ from repro_gate.config import Settings
 from repro_gate.environment import (
     Declared,
     Environment,
-    Layout,
+    Importable,
     OnDisk,
     Surroundings,
     build,
     declare,
+    importable_in,
     key,
-    layout_of,
     prepare,
     side_of,
     target_of,
@@ -79,15 +79,15 @@ class Provider:
 
     def provide(self, trees: Mapping[Side, Path], python: str | None, base_python: str) -> Provision:
         """Rooms for control, base and head. Raises PrepareFailed, MissingTool, ConfigError or DiskFull."""
-        layouts = {side: self._layout(tree) for side, tree in trees.items()}
-        packages = frozenset(name for layout in layouts.values() for name in layout.packages)
+        importables = {side: self._importable(tree) for side, tree in trees.items()}
+        packages = frozenset(name for importable in importables.values() for name in importable.packages)
         if python is not None:
-            return self._named(python, layouts, packages)
-        return self._made(base_python, trees, layouts, packages)
+            return self._named(python, importables, packages)
+        return self._made(base_python, trees, importables, packages)
 
-    def _layout(self, tree: Path) -> Layout:
+    def _importable(self, tree: Path) -> Importable:
         files = OnDisk(tree)
-        return layout_of(files, self._declared(tree).facts)
+        return importable_in(files, self._declared(tree).facts)
 
     def _declared(self, tree: Path) -> Declared:
         settings = self.settings
@@ -101,12 +101,12 @@ class Provider:
             self.notes.append(f"tests do not see these variables (allow them with pass-env): {', '.join(withheld)}")
         return visible
 
-    def _named(self, python: str, layouts: Mapping[Side, Layout], packages: frozenset[str]) -> Provision:
+    def _named(self, python: str, importables: Mapping[Side, Importable], packages: frozenset[str]) -> Provision:
         interpreter = self.sandbox.interpreter(python) or probe(python, self.effects.environ, self.here)
         variables = self._variables(interpreter)
         rooms = {
-            (Side.HEAD, side): Room(interpreter=interpreter, environment=variables, roots=layout.roots)
-            for side, layout in layouts.items()
+            (Side.HEAD, side): Room(interpreter=interpreter, environment=variables, roots=importable.roots)
+            for side, importable in importables.items()
         }
         return Provision(
             rooms=rooms, packages=packages, name=f"{interpreter.version} {python}", notes=tuple(self.notes)
@@ -116,7 +116,7 @@ class Provider:
         self,
         base_python: str,
         trees: Mapping[Side, Path],
-        layouts: Mapping[Side, Layout],
+        importables: Mapping[Side, Importable],
         packages: frozenset[str],
     ) -> Provision:
         interpreter = probe(base_python, self.effects.environ, self.here)
@@ -134,8 +134,8 @@ class Provider:
         for whose, tree in trees.items():
             for side, environment in made.items():
                 if declared[side].needs_build:
-                    self._build(tree, layouts[whose], environment, target)
-                rooms[side, whose] = self._room(tree, layouts[whose], interpreters[side], variables, side, whose)
+                    self._build(tree, importables[whose], environment, target)
+                rooms[side, whose] = self._room(tree, importables[whose], interpreters[side], variables, side, whose)
         return Provision(
             rooms=rooms,
             packages=packages,
@@ -147,7 +147,7 @@ class Provider:
     def _room(
         self,
         tree: Path,
-        layout: Layout,
+        importable: Importable,
         interpreter: Interpreter,
         variables: Mapping[str, str],
         environment: Side,
@@ -155,7 +155,7 @@ class Provider:
     ) -> Room:
         """The tree's own metadata and scripts, beside the environment and never in it."""
         files = OnDisk(tree)
-        side = side_of(files, self._declared(tree).facts, layout, interpreter.executable)
+        side = side_of(files, self._declared(tree).facts, importable, interpreter.executable)
         self.notes += side.notes
         place = self.directory / f"beside-{whose}-{environment}"
         write_side(side, place)
@@ -166,13 +166,13 @@ class Provider:
         return Room(
             interpreter=interpreter,
             environment=variables,
-            roots=layout.roots,
+            roots=importable.roots,
             shelf=_named_apart(shelf, f"lib-{whose}-{environment}"),
             scripts=_named_apart(scripts, f"bin-{whose}-{environment}"),
         )
 
-    def _build(self, tree: Path, layout: Layout, environment: Environment, target: object) -> None:
-        built = build(layout, environment, target, self._around(tree), _hash_of(tree))  # type: ignore[arg-type]
+    def _build(self, tree: Path, importable: Importable, environment: Environment, target: object) -> None:
+        built = build(importable, environment, target, self._around(tree), _hash_of(tree))  # type: ignore[arg-type]
         for name in built.files:
             place = tree / name
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,7 @@ from repro_gate.change import (
     statements,
 )
 from repro_gate.change.layout import is_configuration, is_pytest_file
+from repro_gate.environment import OnDisk, import_roots
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
 
@@ -92,7 +93,10 @@ def open_subject(
     for side, commit in ((Side.CONTROL, pair.base_sha), (Side.BASE, pair.base_sha), (Side.HEAD, pair.head_sha)):
         notes += materialise(repository, commit, trees[side], max_bytes=max_bytes).notes
     notes += apply(repository, overlay, trees[Side.BASE]).notes
-    product = tuple(_product(repository, found, layout))
+    roots = tuple(
+        dict.fromkeys(root for side in (Side.HEAD, Side.CONTROL) for root in import_roots(OnDisk(trees[side])))
+    )
+    product = tuple(_product(repository, found, layout, roots))
     facts = {
         "is_test": layout.is_test,
         "product": product,
@@ -116,7 +120,9 @@ def open_subject(
     )
 
 
-def _product(repository: Repository, found: Sequence[Change], layout: Layout) -> Iterator[ProductFile]:
+def _product(
+    repository: Repository, found: Sequence[Change], layout: Layout, roots: Sequence[str]
+) -> Iterator[ProductFile]:
     """The changed Python files of the product. A rename is one that is gone and one that is new: so are its names."""
     for change in found:
         if not change.path.endswith(".py") or not layout.is_product(change.path) or change.submodule:
@@ -126,7 +132,7 @@ def _product(repository: Repository, found: Sequence[Change], layout: Layout) ->
         head = _text(repository, change.new_sha if change.kind is not ChangeKind.DELETED else "")
         whole = ProductFile(
             path=change.path,
-            module=module_of(change.path),
+            module=module_of(change.path, roots),
             base=base,
             head=head,
             removed=_whole(base, lines.removed),
@@ -136,15 +142,15 @@ def _product(repository: Repository, found: Sequence[Change], layout: Layout) ->
             yield whole
             continue
         old = change.old_path
-        yield dataclasses.replace(whole, path=old, module=module_of(old), head=None, added=frozenset())
+        yield dataclasses.replace(whole, path=old, module=module_of(old, roots), head=None, added=frozenset())
         yield dataclasses.replace(whole, base=None, removed=frozenset())
 
 
-def module_of(path: str) -> str:
-    """The dotted name that a product file is imported by: below ``src`` or ``lib``, or from the top."""
-    parts = list(PurePosixPath(path).with_suffix("").parts)
-    if parts[0] in ("src", "lib") and len(parts) > 1:
-        parts = parts[1:]
+def module_of(path: str, roots: Sequence[str]) -> str:
+    """The dotted name that a product file is imported by: below the innermost of the import roots, or the top."""
+    above = [root for root in roots if root and path.startswith(f"{root}/")]
+    below = path[len(max(above, key=len)) + 1 :] if above else path
+    parts = list(PurePosixPath(below).with_suffix("").parts)
     if parts[-1] == "__init__" and len(parts) > 1:
         parts.pop()
     return ".".join(parts)

@@ -1,7 +1,7 @@
 """Where in a tree the product's packages stand, and what they are called. Pure.
 
 Belongs here: import roots (``src`` or the top) and top-level names. Does not belong here: whether
-they are imported from there (which_tree).
+they are imported from there (the plugin says where modules came from), and what is test or product (``change``).
 """
 
 from __future__ import annotations
@@ -26,22 +26,30 @@ _OTHER_MODULES = frozenset({"setup", "conftest", "noxfile", "tasks", "fabfile", 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
+class Importable:
     """Import roots seen from the tree's top ("" is the top), and the product's top-level names."""
 
     roots: tuple[str, ...]
     packages: tuple[str, ...]
 
 
-def layout_of(tree: Tree, facts: Facts) -> Layout:
-    """The layout that the build configuration names, else ``src`` where it holds Python, else the top."""
+def importable_in(tree: Tree, facts: Facts) -> Importable:
+    """What can be imported from a tree, and from where."""
     paths = list(tree)
+    roots = _roots(tree, paths)
+    packages = [name for root in roots for name in _names(paths, root, facts)]
+    return Importable(roots=roots, packages=tuple(dict.fromkeys(packages)))
+
+
+def import_roots(tree: Tree) -> tuple[str, ...]:
+    """Those that the build configuration names, else ``src`` where it holds Python, else the top."""
+    return _roots(tree, list(tree))
+
+
+def _roots(tree: Tree, paths: list[str]) -> tuple[str, ...]:
     named = dict.fromkeys(posixpath.normpath(root).removeprefix(".") for root in _configured(tree))
     roots = [root for root in named if not root or any(path.startswith(f"{root}/") for path in paths)]
-    if not roots:
-        roots = ["src"] if any(_python_below(path, "src") for path in paths) else [""]
-    packages = [name for root in roots for name in _names(paths, root, facts)]
-    return Layout(roots=tuple(roots), packages=tuple(dict.fromkeys(packages)))
+    return tuple(roots) or (("src",) if any(_python_below(path, "src") for path in paths) else ("",))
 
 
 def _configured(tree: Tree) -> Iterator[str]:
