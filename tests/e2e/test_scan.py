@@ -80,18 +80,27 @@ def test_nothing_was_written_into_the_project_but_what_was_asked_for(scanned: Sc
 
 
 @pytest.mark.slow
-def test_what_reads_the_clock_meets_each_moment_however_few_the_runs(shell: Shell, project: MakeProject) -> None:
+def test_what_uses_an_axis_meets_more_of_its_values_however_few_the_runs(shell: Shell, project: MakeProject) -> None:
     place = project(
         {
-            "pyproject.toml": of("clock"),
+            "pyproject.toml": of("clock", "threads"),
             "test_days.py": """\
                 import datetime
+                import threading
                 import pytest
 
                 @pytest.mark.parametrize("day", [(1, 1), (2, 29), (12, 31)], ids="{0[0]}-{0[1]}".format)
                 def test_not_on(day):
                     today = datetime.date.today()
                     assert (today.month, today.day) != day
+
+                def test_starts_at_once():
+                    begun = []
+                    thread = threading.Thread(target=begun.append, args=(1,))
+                    thread.start()
+                    at_once = bool(begun)
+                    thread.join()
+                    assert at_once
 
                 def test_in_this_decade():
                     assert datetime.datetime.now().year < 2038
@@ -106,7 +115,8 @@ def test_what_reads_the_clock_meets_each_moment_however_few_the_runs(shell: Shel
     assert done.code == 1, done
     found = {test["id"]: test["cause"] for test in report_of(place)["tests"] if test["verdict"] != "stable"}
     days = [f"test_days.py::test_not_on[{day}]" for day in ("1-1", "2-29", "12-31")]
-    assert found == dict.fromkeys([*days, "test_days.py::test_in_this_decade"], "clock")
+    by_clock = dict.fromkeys([*days, "test_days.py::test_in_this_decade"], "clock")
+    assert found == {**by_clock, "test_days.py::test_starts_at_once": "threads"}
 
 
 @pytest.mark.slow

@@ -28,7 +28,8 @@ from repro_gate.flake.values import Values, benign_moves
 from repro_gate.model import Conditions, Ending, Experiment, Mode, TestRun
 
 _ALONE_AT_MOST = 400
-_MOMENTS_SHARE = 0.25  # of the runs of the campaign, for what reads the clock at moments not drawn yet
+_USERS_SHARE = 0.25  # of the runs of the campaign, for tests that use an axis, at values not drawn yet
+_SCHEDULES = 8  # of threads, for what starts some
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
 
 
@@ -68,6 +69,7 @@ class Campaign:
             if self._options.investigate:
                 self._directed()
                 self._moments()
+                self._schedules()
                 self._alone()
                 self._pairs()
                 self._more_starts()
@@ -171,21 +173,32 @@ class Campaign:
     def _moments(self) -> None:
         """What reads the clock, at the moments that no run was drawn for: each may be the one."""
         drawn = {conditions.clock for conditions in self._findings.tally.conditions}
-        left = [instant for instant in self._values.instants if instant.value not in drawn]
-        readers = [test for test in self._rounds.clock_readers if test not in self._rounds.decided]
-        most = _MOMENTS_SHARE * self._options.runs * len(self._findings.tally.rows)
-        left = left[: int(most / max(1, len(readers)))]
-        if "clock" not in self._options.axes or not readers or not left:
+        moved: list[Conditions] = []
+        for instant in (each for each in self._values.instants if each.value not in drawn):
+            there = dataclasses.replace(self._rounds.neutral(), clock=instant.value)
+            if instant.zone and "timezone" in self._options.axes:
+                there = dataclasses.replace(there, timezone=instant.zone)
+            moved.append(there)
+        self._for_users("clock", moved, "what reads the clock, at other moments")
+
+    def _schedules(self) -> None:
+        """What starts threads, under more schedules: many that are drawn leave a given thread where it was."""
+        moved = [dataclasses.replace(self._rounds.neutral(), threads=seed) for seed in range(1, _SCHEDULES + 1)]
+        self._for_users("threads", moved, "what starts threads, under other schedules")
+
+    def _for_users(self, axis: str, moved: list[Conditions], words: str) -> None:
+        """Tests that were seen to use an axis, alone of all, once under each of these conditions."""
+        users = [test for test in self._rounds.users.get(axis, []) if test not in self._rounds.decided]
+        most = _USERS_SHARE * self._options.runs * len(self._findings.tally.rows)
+        moved = moved[: int(most / max(1, len(users)))]
+        if axis not in self._options.axes or not users or not moved:
             return
-        self._progress.phase("what reads the clock, at other moments", len(left))
-        for instant in left:
-            undecided = [test for test in readers if test not in self._rounds.decided]
+        self._progress.phase(words, len(moved))
+        for conditions in moved:
+            undecided = [test for test in users if test not in self._rounds.decided]
             if not undecided or self._rounds.out_of_time(DETECTION_SHARE):
                 return
-            moved = dataclasses.replace(self._rounds.neutral(), clock=instant.value)
-            if instant.zone and "timezone" in self._options.axes:
-                moved = dataclasses.replace(moved, timezone=instant.zone)
-            self._rounds.run([moved], undecided, directed=True)
+            self._rounds.run([conditions], undecided, directed=True)
 
     def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""

@@ -37,7 +37,7 @@ class Rounds:
         self.files: dict[str, str] = {}
         self.decided: set[str] = set()
         self.hung: dict[str, int] = {}
-        self.clock_readers: list[str] = []
+        self.users: dict[str, list[str]] = {}  # tests by the axes that the first run saw them use
 
     def neutral(self) -> Conditions:
         """What nothing is moved in."""
@@ -81,8 +81,8 @@ class Rounds:
             self._progress.advance(share)
             if first and run.evidence is not None:
                 tally.note_users(run, shared(run))
-            if first and "clock" in run.touched:
-                self.clock_readers.append(run.id)
+            for axis in run.touched if first else ():
+                self.users.setdefault(axis, []).append(run.id)
 
         return record
 
