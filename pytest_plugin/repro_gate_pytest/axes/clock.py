@@ -1,12 +1,13 @@
 """clock: the wall clock moved to an instant and running on from there; monotonic clocks untouched.
 
 ``2028-02-29T12:00:00`` is a local time. A leading ``~`` lets the instant pass between two
-readings: the test's first reading comes half a millisecond before it, the second after it
+readings of one test: its first reading comes half a millisecond before it, the second after it
 (``~~``: the second and third, if they follow each other within 20 ms). Time between readings
-passes as it really does, but for that step forward. So that time does not run backwards, each further test of a run
-meets the same time of day one day later. Times of files follow (``filetimes``). Not moved: child
-processes, SQLite's own clock; a finding that rests on the difference is dropped by the gate's
-benign move.
+passes as it really does, but for that step forward. No day has two midnights, so only the first
+test of a process that reads the clock meets it; those after it go on from there. What is read before,
+at import, is minutes before it. The times of files that were made since count as readings, and follow
+(``filetimes``). Not moved: child processes, SQLite's own clock; a finding that rests on the
+difference is dropped by the gate's benign move.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from repro_gate_pytest.axes.filetimes import FileTimes
 _mktime = time.mktime
 # Nanoseconds before the instant at which the first reading stands, by the number of tildes.
 _BEFORE = (0, 500_000, 20_000_000)
+_LEAD = 300 * 10**9  # nanoseconds from the start of the process to the instant, for what is read before
 
 
 class Clock(Axis):
@@ -37,10 +39,10 @@ class Clock(Axis):
         self._offset = 0  # nanoseconds
         self._moved = False
         self._reads = 0
-        self._instant: datetime.datetime | None = None
-        self._cross_after = 0
-        self._day = -1
-        self._files = FileTimes(self._read_real, lambda: self._offset)
+        self._target = 0
+        self._cross_after = 0  # readings of the test that crosses; 0 where none is to cross
+        self._testing = False
+        self._files = FileTimes(self._read_real, self._shown_offset)
 
     def install(self) -> list[str]:
         timing = sys.modules.get("_pytest.timing")
@@ -62,41 +64,44 @@ class Clock(Axis):
 
     def apply(self, conditions: Mapping[str, Any]) -> None:
         value = conditions["clock"]
-        self._offset, self._moved, self._instant, self._cross_after, self._day = 0, False, None, 0, -1
+        self._offset, self._moved, self._cross_after, self._testing = 0, False, 0, False
         self._files.end()
         if value == "real":
             return
         instant = datetime.datetime.fromisoformat(value.lstrip("~"))
         self._moved = True
         self._cross_after = min(len(value) - len(value.lstrip("~")), len(_BEFORE) - 1)
-        if self._cross_after:
-            self._instant = instant
-        self._move_to(instant)
+        self._target = int(_mktime(instant.timetuple())) * 10**9 + instant.microsecond * 1000
+        self._offset = self._target - (_LEAD if self._cross_after else 0) - self._real_ns()
         self._files.begin()
 
     def before_test(self, key: str) -> None:
+        if self._testing and self._reads:
+            self._cross_after = 0  # the test before this one had the instant
         self._reads = 0
-        if self._instant is not None:
-            self._day += 1
-            self._move_to(self._instant + datetime.timedelta(days=self._day))
+        self._testing = True
 
     def touched(self) -> bool:
         return self._reads > 0
 
-    def _move_to(self, instant: datetime.datetime) -> None:
-        self._target = int(_mktime(instant.timetuple())) * 10**9 + instant.microsecond * 1000
-        self._offset = self._target - _BEFORE[self._cross_after] - self._real_ns()
-
     def _now_ns(self) -> int:
         self._reads += 1
-        if self._instant is None:
-            return self._real_ns() + self._offset
-        if self._reads == 1:
-            # Stand just before the instant however long the test took to get here.
-            self._offset = self._target - _BEFORE[self._cross_after] - self._real_ns()
-        elif self._reads == self._cross_after + 1:
-            self._offset = max(self._offset, self._target + _BEFORE[1] - self._real_ns())
+        if self._cross_after and self._testing:
+            if self._reads == 1:
+                # Just before the instant however long the test took to get here, but never backwards.
+                self._pass(self._target - _BEFORE[self._cross_after])
+            elif self._reads == self._cross_after + 1:
+                self._pass(self._target + _BEFORE[1])
         return self._real_ns() + self._offset
+
+    def _pass(self, instant: int) -> None:
+        """Let time go on to an instant, unless it is over."""
+        self._offset = max(self._offset, instant - self._real_ns())
+
+    def _shown_offset(self) -> int:
+        """By how much a file's time is moved: who sees that has read the clock."""
+        self._now_ns()
+        return self._offset
 
     def _read_real(self) -> int:
         return self._real_ns()
@@ -150,8 +155,11 @@ class Clock(Axis):
 
     def _make_gettime(self, original: Callable[..., Any], moved: Callable[[], Any]) -> Callable[..., Any]:
         def gettime(*args: Any) -> Any:
-            if self._moved and args == (time.CLOCK_REALTIME,):
+            if args != (time.CLOCK_REALTIME,):
+                return original(*args)
+            if self._moved:
                 return moved()
+            self._reads += 1
             return original(*args)
 
         return gettime

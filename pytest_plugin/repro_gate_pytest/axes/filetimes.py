@@ -68,4 +68,6 @@ class FileTimes:
     def _offset_of(self, key: tuple[int, int, int]) -> int:
         if len(self._known) >= _MOST_REMEMBERED:
             self._known.clear()
-        return self._known.setdefault(key, self._offset())
+        if key not in self._known:
+            self._known[key] = self._offset()
+        return self._known[key]
