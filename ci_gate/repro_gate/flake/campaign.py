@@ -28,7 +28,7 @@ from repro_gate.flake.values import Values, benign_moves
 from repro_gate.model import Conditions, Ending, Experiment, Mode, TestRun
 
 _ALONE_AT_MOST = 400
-_USERS_SHARE = 0.25  # of the runs of the campaign, for tests that use an axis, at values not drawn yet
+_USERS_SHARE = 0.5  # of the runs of the campaign, for tests that use an axis, at values not drawn yet
 _SCHEDULES = 8  # of threads, for what starts some
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
 
@@ -69,6 +69,7 @@ class Campaign:
             if self._options.investigate:
                 self._directed()
                 self._moments()
+                self._crossings()
                 self._schedules()
                 self._alone()
                 self._pairs()
@@ -174,27 +175,46 @@ class Campaign:
         """What reads the clock, at the moments that no run was drawn for: each may be the one."""
         drawn = {conditions.clock for conditions in self._findings.tally.conditions}
         moved: list[Conditions] = []
-        for instant in (each for each in self._values.instants if each.value not in drawn):
+        for instant in (each for each in self._values.instants if each.value not in drawn and not each.passes):
             there = dataclasses.replace(self._rounds.neutral(), clock=instant.value)
             if instant.zone and "timezone" in self._options.axes:
                 there = dataclasses.replace(there, timezone=instant.zone)
             moved.append(there)
         self._for_users("clock", moved, "what reads the clock, at other moments")
 
+    def _crossings(self) -> None:
+        """An instant that passes between two readings passes once in a process: each reader has one of its own."""
+        passing = [instant.value for instant in self._values.instants if instant.passes]
+        users = self._users("clock")[:_ALONE_AT_MOST]
+        if not users or self._rounds.out_of_time(DETECTION_SHARE):
+            return
+        self._progress.phase("what reads the clock, while midnight passes", len(passing) * len(users))
+        for value in passing:
+            self._each_alone(Conditions(order="alone", clock=value, network=self._network), users)
+
     def _schedules(self) -> None:
         """What starts threads, under more schedules: many that are drawn leave a given thread where it was."""
         moved = [dataclasses.replace(self._rounds.neutral(), threads=seed) for seed in range(1, _SCHEDULES + 1)]
         self._for_users("threads", moved, "what starts threads, under other schedules")
 
+    def _users(self, axis: str) -> list[str]:
+        """The undecided tests that were seen to use an axis; none if it is not to be moved."""
+        known = self._rounds.users.get(axis, {}) if axis in self._options.axes else {}
+        passed_over = self._rounds.decided | self._findings.duplicates | self._findings.unstable
+        return [test for test in known if test not in passed_over]
+
     def _for_users(self, axis: str, moved: list[Conditions], words: str) -> None:
         """Tests that were seen to use an axis, alone of all, once under each of these conditions."""
-        users = [test for test in self._rounds.users.get(axis, []) if test not in self._rounds.decided]
+        users = self._users(axis)
         most = _USERS_SHARE * self._options.runs * len(self._findings.tally.rows)
-        moved = moved[: int(most / max(1, len(users)))]
-        if axis not in self._options.axes or not users or not moved:
+        chosen = moved[: int(most / max(1, len(users)))]
+        if len(chosen) < len(moved) and users:
+            left = ", ".join(each.axis(axis) for each in moved[len(chosen) :])
+            self._findings.notes.append(f"with so few runs, tests that use it were not tried with {axis} at: {left}")
+        if not users or not chosen:
             return
-        self._progress.phase(words, len(moved))
-        for conditions in moved:
+        self._progress.phase(words, len(chosen))
+        for conditions in chosen:
             undecided = [test for test in users if test not in self._rounds.decided]
             if not undecided or self._rounds.out_of_time(DETECTION_SHARE):
                 return
@@ -202,22 +222,22 @@ class Campaign:
 
     def _alone(self) -> None:
         """Each test by itself once, where that is cheap: it finds what needs another test first."""
-        tally = self._findings.tally
         passed_over = self._rounds.decided | self._findings.duplicates | self._findings.unstable
-        ids = [test for test in tally.rows if test not in passed_over]
+        ids = [test for test in self._findings.tally.rows if test not in passed_over]
         if "order" not in self._options.axes or (self._findings.mode is Mode.FRESH and len(ids) > 60):
             return
         if len(ids) > _ALONE_AT_MOST or self._rounds.out_of_time(DETECTION_SHARE):
             return
         self._progress.phase("each test alone", len(ids))
-        number = tally.begin(Conditions(order="alone", network=self._network))
+        self._each_alone(Conditions(order="alone", network=self._network), ids)
+
+    def _each_alone(self, conditions: Conditions, ids: list[str]) -> None:
+        """Each of these tests in a process of its own, all of it one directed run."""
+        tally = self._findings.tally
+        number = tally.begin(conditions)
         jobs = [
             Job(
-                experiment=Experiment(
-                    tests=(test,),
-                    conditions=Conditions(order="alone", network=self._network),
-                    limits=self._rounds.limits_of(test),
-                ),
+                experiment=Experiment(tests=(test,), conditions=conditions, limits=self._rounds.limits_of(test)),
                 mode=self._findings.mode,
                 files=(self._rounds.file_of(test),) if self._findings.mode is Mode.FRESH else (),
             )

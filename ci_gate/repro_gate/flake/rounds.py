@@ -37,7 +37,7 @@ class Rounds:
         self.files: dict[str, str] = {}
         self.decided: set[str] = set()
         self.hung: dict[str, int] = {}
-        self.users: dict[str, list[str]] = {}  # tests by the axes that the first run saw them use
+        self.users: dict[str, dict[str, None]] = {}  # tests by the axes that they were seen to use
 
     def neutral(self) -> Conditions:
         """What nothing is moved in."""
@@ -81,8 +81,8 @@ class Rounds:
             self._progress.advance(share)
             if first and run.evidence is not None:
                 tally.note_users(run, shared(run))
-            for axis in run.touched if first else ():
-                self.users.setdefault(axis, []).append(run.id)
+            for axis in run.touched:
+                self.users.setdefault(axis, {})[run.id] = None
 
         return record
 

@@ -28,6 +28,11 @@ class Instant:
     label: str
     zone: str = ""
 
+    @property
+    def passes(self) -> bool:
+        """Whether it passes while a test runs."""
+        return self.value.startswith("~")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Values:
