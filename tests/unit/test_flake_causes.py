@@ -278,6 +278,8 @@ CAUSES: dict[str, tuple[str, Passes]] = {
     "odd queues": ("asyncio", lambda s: s.conditions.asyncio % 2 == 0),
     "odd schedules": ("threads", lambda s: s.conditions.threads % 2 == 0),
     "load": ("load", lambda s: s.conditions.load == "none"),
+    "a zone read at import": ("timezone", lambda s: s.mode is Mode.FORK or s.conditions.timezone == "UTC"),
+    "a listing read at import": ("listing", lambda s: s.mode is Mode.FORK or not s.conditions.listing),
     "a second run": ("leftovers", lambda s: s.conditions.leftovers == 0),
 }
 
@@ -479,6 +481,18 @@ def test_two_schedules_that_decide_name_the_threads_where_the_neutral_one_is_a_c
     assert passing.failed == 0
 
 
+def test_of_an_order_that_needs_an_axis_no_other_axis_is_named(scan: Scan) -> None:
+    def passes(scene: Scene) -> bool:
+        return "test_a.py::test_two" not in scene.before or scene.conditions.timezone == "UTC"
+
+    told = scan(world_of(passes))
+    assert told.victim.cause is not None
+    assert told.victim.cause.axis == "order"
+    failing, _ = told.victim.cause.table
+    assert failing.tests == ("test_a.py::test_two", VICTIM)
+    assert failing.conditions.differences(NEUTRAL) == ("timezone",)
+
+
 # --- what is nobody's flake ------------------------------------------------------------------
 
 
@@ -528,7 +542,7 @@ def test_a_test_that_always_fails_is_called_that_after_few_experiments(scan: Sca
 def test_a_suite_without_flakes_has_only_stable_tests_and_costs_no_confirmation(scan: Scan) -> None:
     told = scan(world_of(stable), suspects=())
     assert {verdict.verdict for verdict in told.verdicts.values()} == {Verdict.STABLE}
-    assert all(job.mode is Mode.FORK for job in told.world.experiments)
+    assert sum(job.mode is not Mode.FORK for job in told.world.experiments) == 3, "what moves at import alone"
     assert told.findings.diagnoses == {}
 
 

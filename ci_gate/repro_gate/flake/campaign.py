@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from repro_gate.flake.broker import Broker
 from repro_gate.flake.company import company_of, pairs
 from repro_gate.flake.confirm import Confirmer
 from repro_gate.flake.diagnose import Detective
-from repro_gate.flake.plan import draw, servers_for
+from repro_gate.flake.plan import draw, from_the_start, servers_for
 from repro_gate.flake.rounds import DETECTION_SHARE, Rounds
 from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials
 from repro_gate.flake.values import Values, benign_moves
@@ -30,6 +29,7 @@ from repro_gate.model import Conditions, Ending, Experiment, Mode, TestRun
 _ALONE_AT_MOST = 400
 _USERS_SHARE = 0.5  # of the runs of the campaign, for tests that use an axis, at values not drawn yet
 _SCHEDULES = 8  # of threads, for what starts some
+_AT_IMPORT = 3  # processes in which what modules read at import is moved
 _STARTS = 9  # hash seeds in all: a test that fails for two in five is then missed once in a hundred
 
 
@@ -290,23 +290,26 @@ class Campaign:
             self._progress.advance()
 
     def _more_starts(self) -> None:
-        """Hash seeds cannot be moved in a fork: a few more, for as long again as the runs took at most."""
-        wanted = {"hash-seed", "random"} & self._options.axes if self._findings.tally.rows else set()
+        """What a fork cannot take on, hash seeds and what modules read at import: processes that begin with it.
+
+        At least a few; more of them for as long again as the runs took at most.
+        """
+        options = self._options
         known = {conditions.hash_seed for conditions in self._findings.tally.conditions}
         affordable_starts = int((self._clock() - self._rounds.began) / max(self._collect_seconds, 1e-3))
-        missing = min(_STARTS - len(known), self._options.runs // 3, affordable_starts)
-        if not wanted or missing <= 0 or self._rounds.out_of_time(DETECTION_SHARE):
+        missing = min(_STARTS - len(known), options.runs // 3, affordable_starts)
+        count = max(missing, _AT_IMPORT if options.runs >= 3 else 0)
+        if not self._findings.tally.rows or not count:
             return
-        self._progress.phase("more hash seeds", missing)
-        rng = random.Random(f"more starts {self._options.seed}")
-        for _ in range(missing):
-            seed = rng.randrange(1, 2**31 - 1)
-            start = self._rounds.neutral()
-            if "hash-seed" in wanted:
-                start = dataclasses.replace(start, hash_seed=seed)
-            if "random" in wanted:
-                start = dataclasses.replace(start, import_random=seed, random=seed)
-            self._rounds.run([start], directed=True)
+        starts = from_the_start(count, options.seed, self._values, options.axes, self._network)
+        starts = [each for each in starts if each != self._rounds.neutral()]
+        if not starts or self._rounds.out_of_time(DETECTION_SHARE):
+            return
+        self._progress.phase("from other starts", len(starts))
+        for index in range(0, len(starts), self._jobs):
+            if self._rounds.out_of_time(DETECTION_SHARE):
+                return
+            self._rounds.run(starts[index : index + self._jobs], directed=True, mode=Mode.FRESH)
 
     # -- investigate ------------------------------------------------------------------------
 

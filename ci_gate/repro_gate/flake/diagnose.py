@@ -81,14 +81,16 @@ class Detective:
 
     def _by_values(self, alone: Setup, values: list[str], seen: Conditions) -> Diagnosis | None:
         """What a fork can take on first: only where that is not it, processes are started."""
-        for source in (self._without_imports(seen), seen):
-            axes = values
-            if source is not seen:
-                axes = [a for a in values if self.trials.at_hand(self._neutral.with_axes((a,), source))]
-            there = with_axes(alone, axes, source)
-            if axes and self._count(there, 2).bad:
-                return self._axes(alone, there, tuple(axes))
-        return None
+        source = self._without_imports(seen)
+        forked = [axis for axis in values if self.trials.at_hand(self._neutral.with_axes((axis,), source))]
+        there = with_axes(alone, forked, source)
+        if forked and self._count(there, 2).bad:
+            return self._axes(alone, there, tuple(forked))
+        if not values or (self.trials.at_hand(seen) and {"hash-seed", "random"} & self.axes):
+            return None  # no process began otherwise: each that does has a hash seed and draws of its own
+        begun = dataclasses.replace(alone, fresh=True)
+        there = with_axes(begun, values, seen)
+        return self._axes(begun, there, tuple(values)) if self._count(there, 2).bad else None
 
     def _without_imports(self, seen: Conditions) -> Conditions:
         """The same draws in tests, but those of imports at rest: a fork can take that on."""
@@ -200,7 +202,20 @@ class Detective:
         except NotInteresting:
             return None
         self.known_culprits.extend(item for item in reduction.items[:1] if item not in self.known_culprits)
-        return self._victim(dataclasses.replace(after, tests=(*reduction.items, victim)), alone)
+        failing = dataclasses.replace(after, tests=(*reduction.items, victim))
+        return self._victim(self._fewest_axes(failing), alone)
+
+    def _fewest_axes(self, failing: Setup) -> Setup:
+        """The same tests with no more axes moved than it takes."""
+        moved = failing.conditions.differences(self._neutral)
+        bare = dataclasses.replace(failing, conditions=self._neutral)
+        try:
+            kept = ddmin(
+                moved, lambda some: self._count(with_axes(bare, some, failing.conditions), 2).always_bad, budget=40
+            )
+        except NotInteresting:
+            return failing
+        return with_axes(bare, kept.items, failing.conditions)
 
     def _victim(self, failing: Setup, alone: Setup) -> Diagnosis:
         polluters = failing.tests[:-1]
@@ -224,6 +239,9 @@ class Detective:
             elsewhere = with_axes(alone, values, sample.conditions)
             if values and self._count(elsewhere, 2).good:
                 return self._cured(alone, elsewhere, values)
+            begun_there = dataclasses.replace(elsewhere, fresh=True)
+            if values and self.trials.forks and self._count(begun_there, 2).good:
+                return self._cured(dataclasses.replace(alone, fresh=True), begun_there, values)
         if suspect.passing:
             return self._rare(suspect, alone)
         return Diagnosis(id=suspect.id, kind="always-failing")

@@ -59,6 +59,35 @@ def _starts(count: int, rng: random.Random, axes: Collection[str], neutral: Cond
     return starts
 
 
+def from_the_start(count: int, seed: int, values: Values, axes: Collection[str], network: str) -> list[Conditions]:
+    """Conditions of processes that begin with them, so that what modules read at import moves as well.
+
+    The first moves every axis with such values, the others most of them.
+    """
+    rng = random.Random(f"more starts {seed}")
+    instants = [each for each in values.instants if not each.passes]
+    found = []
+    for index in range(count):
+        instant = instants[index % len(instants)]
+        drawn = rng.randrange(1, _SEED_LIMIT)
+        moved: dict[str, dict[str, object]] = {
+            "hash-seed": {"hash_seed": drawn},
+            "random": {"random": drawn, "import_random": drawn},
+            "listing": {"listing": drawn},
+            "timezone": {"timezone": values.zones[index % len(values.zones)]} if values.zones else {},
+            "locale": {"locale": values.locales[index % len(values.locales)]} if values.locales else {},
+            "environment": {"environment": values.environments[index % len(values.environments)]},
+            "clock": {"clock": instant.value},
+        }
+        fields: dict[str, object] = {}
+        for axis, change in moved.items():
+            always = not index or axis in ("hash-seed", "random")
+            if axis in axes and (rng.random() < 0.7 or always):
+                fields.update(change)
+        found.append(dataclasses.replace(Conditions(network=network), **fields))  # type: ignore[arg-type]
+    return found
+
+
 class _Planner:
     """Remembers what was covered, and chooses the next run's conditions."""
 

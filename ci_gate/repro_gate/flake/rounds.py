@@ -14,7 +14,7 @@ from repro_gate.flake.brief import Findings, Options, Progress
 from repro_gate.flake.company import shared
 from repro_gate.flake.selection import affordable
 from repro_gate.flake.tally import Tally
-from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Limits, Outcome, TestRun
+from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Limits, Mode, Outcome, TestRun
 
 DETECTION_SHARE = 0.6  # of a time budget; the rest is for causes
 _HANGS_BEFORE_DROPPED = 2
@@ -48,9 +48,17 @@ class Rounds:
         return self.files.get(test, test.partition("::")[0])
 
     def run(
-        self, batch: list[Conditions], only: Sequence[str] | None = None, *, directed: bool = False
+        self,
+        batch: list[Conditions],
+        only: Sequence[str] | None = None,
+        *,
+        directed: bool = False,
+        mode: Mode | None = None,
     ) -> list[ExperimentResult]:
-        """Run the selected tests (or ``only`` these) once under each of these conditions, and take the results in."""
+        """Run the selected tests (or ``only`` these) once under each of these conditions, and take the results in.
+
+        ``mode``: the campaign's own, if not another is said.
+        """
         tally = self.findings.tally
         jobs: list[Job] = []
         numbers: list[int] = []
@@ -63,7 +71,7 @@ class Rounds:
                 half = len(everything) // 2
                 partners = ((*everything[half:], *everything[:half]),)
             experiment = Experiment(tests=tests, conditions=conditions, partners=partners, limits=self._limits())
-            jobs.append(Job(experiment=experiment, mode=self.findings.mode, on_run=self._recorder(number)))
+            jobs.append(Job(experiment=experiment, mode=mode or self.findings.mode, on_run=self._recorder(number)))
             numbers.append(number)
         results = self._lab.run(jobs)
         for number, result in zip(numbers, results, strict=True):

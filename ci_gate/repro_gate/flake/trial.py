@@ -19,11 +19,15 @@ Ask = Callable[[Sequence[Job]], list[ExperimentResult]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setup:
-    """An experiment that is judged by its last test."""
+    """An experiment that is judged by its last test.
+
+    ``fresh``: each time in a process that begins with these conditions, for what is read at import.
+    """
 
     tests: tuple[str, ...]
     conditions: Conditions
     partners: tuple[tuple[str, ...], ...] = ()
+    fresh: bool = False
     whole: bool = False  # collect everything that was selected, not only these tests' files
 
 
@@ -155,7 +159,8 @@ class Trials:
 
     def _mode(self, setup: Setup) -> Mode:
         """A fork where a server with these starting conditions is at hand: the neutral one."""
-        return Mode.FORK if self.forks and self.at_hand(setup.conditions) else Mode.FRESH
+        forks = self.forks and not setup.fresh and self.at_hand(setup.conditions)
+        return Mode.FORK if forks else Mode.FRESH
 
     def at_hand(self, conditions: Conditions) -> bool:
         """Whether the neutral server can be forked into these conditions."""
