@@ -31,9 +31,10 @@ from repro_gate.capsule.manifest import (
     Verified,
     canonical,
 )
+from repro_gate.capsule.proof import FILE_MODES, REASONS, LaidFile, LaidText, Proof
 from repro_gate.capsule.reading import parse
 from repro_gate.errors import CapsuleRefused
-from repro_gate.model import AXES, Cause, Conditions, Intervention, Outcome
+from repro_gate.model import AXES, Cause, Conditions, Intervention, Lenient, Outcome, ReasonCode
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "capsule.schema.json").read_text(encoding="utf-8"))
 PUBLISHED = jsonschema.Draft202012Validator(DOCUMENT)
@@ -64,6 +65,25 @@ EXAMPLE = Manifest(
     provenance=Provenance(seed=7, run=12),
 )
 
+PROVED = dataclasses.replace(
+    EXAMPLE,
+    project=dataclasses.replace(EXAMPLE.project, commit="f" * 40),
+    partners=(),
+    proof=Proof(
+        base="0" * 40,
+        reason=ReasonCode.ASSERTION,
+        files=(LaidFile(path="tests/test_shop.py", mode="100644", sha="a" * 40),),
+        texts=(LaidText(path="pyproject.toml", text="[tool.pytest]\n"),),
+        removed=("tests/test_old.py", "tests/test_shop.py"),
+        passed=5,
+        of=5,
+        environment="3.11.7 python3",
+        import_roots=("src", ""),
+        lenient=Lenient(modules=frozenset({"shop.new"}), symbols=frozenset({"shop.price:total", "shop:Cart.add"})),
+        test_seconds=10,
+    ),
+)
+
 
 def seal(value: dict[str, Any]) -> bytes:
     """As JSON whose id is that of its content, so that an id is never why it is refused."""
@@ -84,6 +104,7 @@ def refusal(data: bytes) -> str:
 
 def test_a_manifest_comes_back_as_it_was() -> None:
     assert parse(EXAMPLE.to_bytes()) == EXAMPLE
+    assert parse(PROVED.to_bytes()) == PROVED
     signed = dataclasses.replace(EXAMPLE, signature="someone's")
     assert parse(signed.to_bytes()) == signed
 
@@ -205,10 +226,54 @@ BROKEN: list[tuple[Change, str, bool]] = [
 ]
 
 
-def test_the_unbroken_example_is_accepted_by_both() -> None:
-    sealed = seal(EXAMPLE.to_json())
-    assert parse(sealed) == EXAMPLE
+# The same for the manifest of a proof.
+BROKEN_PROOF: list[tuple[Change, str, bool]] = [
+    (lambda m: m["proof"].update(extra=1), "unknown key proof.extra", True),
+    (lambda m: m["proof"].pop("base"), "proof.base is missing", True),
+    (lambda m: m["proof"].update(base="main"), "proof.base must be the full name", True),
+    (lambda m: m["proof"].update(base="0" * 39), "proof.base", True),
+    (lambda m: m["proof"].update(base="--upload-pack=x"), "proof.base", True),
+    (lambda m: m["proof"].update(reason="passes_on_base"), "proof.reason is 'passes_on_base', not one of", True),
+    (lambda m: m["proof"]["overlay"]["files"][0].update(mode="160000"), "proof.overlay.files[0].mode", True),
+    (lambda m: m["proof"]["overlay"]["files"][0].update(sha="HEAD"), "a sha of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"]["files"][0].update(extra=1), "proof.overlay.files[0].extra", True),
+    (lambda m: m["proof"]["overlay"]["texts"][0].update(path="/etc/passwd"), "a path of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"].update(removed=["a/../../b"]), "a path of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"].update(removed=["a/.GIT/hooks/x"]), "a path of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"].update(removed=["a//b"]), "a path of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"].update(removed=["a/./b"]), "a path of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"].update(removed=[""]), "a path of proof.overlay", True),
+    (lambda m: m["proof"]["overlay"]["texts"][0].update(path="tests/test_shop.py"), "a path twice", False),
+    (lambda m: m["proof"]["head"].update(passed=6), "0 <= passed <= of", False),
+    (lambda m: m["proof"]["head"].update(passed=-1), "0 <= passed <= of", True),
+    (lambda m: m["proof"].update(own_environment=0), "proof.own_environment must be true or false", True),
+    (lambda m: m["proof"].update(import_roots=["../x"]), "proof.import_roots", True),
+    (lambda m: m["proof"]["lenient"].update(modules=["a", "a"]), "nothing twice", True),
+    (lambda m: m["proof"]["lenient"].update(modules=["b", "a"]), "must be sorted", False),
+    (lambda m: m["proof"]["lenient"].update(modules=["a b"]), "proof.lenient.modules must be names", True),
+    (lambda m: m["proof"]["lenient"].update(symbols=["a.b"]), "proof.lenient.symbols", True),
+    (lambda m: m["proof"].update(test_seconds=0), "proof.test_seconds", True),
+    (lambda m: m["project"].update(commit="f" * 12), "project.commit must be the full name of head", False),
+    (lambda m: m["expected"].update(outcome="passed"), "expected.outcome must be a failure", False),
+    (lambda m: m.update(partners=[[VICTIM]]), "partners must be empty in a proof", False),
+    (lambda m: m.update(tests=m["tests"][::-1]), "the victim must be the last of a proof's tests", False),
+    (lambda m: m.update(proof=None), "proof must be an object", True),
+]
+
+
+@pytest.mark.parametrize("example", [EXAMPLE, PROVED])
+def test_the_unbroken_example_is_accepted_by_both(example: Manifest) -> None:
+    sealed = seal(example.to_json())
+    assert parse(sealed) == example
     PUBLISHED.validate(json.loads(sealed))
+
+
+@pytest.mark.parametrize(("change", "named", "in_schema"), BROKEN_PROOF)
+def test_a_broken_proof_is_refused_by_name(change: Change, named: str, in_schema: bool) -> None:
+    value = copy.deepcopy(PROVED.to_json())
+    change(value)
+    assert named in refusal(seal(value))
+    assert PUBLISHED.is_valid(json.loads(seal(value))) is not in_schema
 
 
 @pytest.mark.parametrize(("change", "named", "in_schema"), BROKEN)
@@ -249,25 +314,62 @@ def intervention(draw: st.DrawFn) -> Intervention:
     )
 
 
+PATH = st.from_regex(r"[a-z .]{0,3}[a-z]{1,3}(/[a-z]{1,3}\.py)?", fullmatch=True)
+SHA = st.sampled_from(["1" * 40, "b" * 64])
+NAMES = st.frozensets(st.sampled_from(["a", "a.b", "c_1"]))
+
+
+@st.composite
+def proof(draw: st.DrawFn) -> Proof:
+    of = draw(COUNT)
+    paths = draw(st.lists(PATH, max_size=4, unique=True))
+    return Proof(
+        base=draw(SHA),
+        reason=draw(st.sampled_from(REASONS)),
+        files=tuple(LaidFile(path=p, mode=draw(st.sampled_from(FILE_MODES)), sha=draw(SHA)) for p in paths[:2]),
+        texts=tuple(LaidText(path=p, text=draw(TEXT)) for p in paths[2:]),
+        removed=tuple(draw(st.lists(PATH, max_size=2))),
+        passed=draw(st.integers(0, of)),
+        of=of,
+        environment=draw(TEXT),
+        own_environment=draw(st.booleans()),
+        import_roots=tuple(draw(st.lists(st.sampled_from(["", "src", "a/b"]), max_size=2))),
+        lenient=Lenient(modules=draw(NAMES), symbols=frozenset(f"{name}:x" for name in draw(NAMES))),
+        test_seconds=draw(st.integers(1, 86_400)),
+    )
+
+
 @st.composite
 def manifest(draw: st.DrawFn) -> Manifest:
     tests = draw(st.lists(TEST, min_size=1, max_size=4))
     of = draw(COUNT)
+    proved = draw(st.none() | proof())
+    commits = ["f" * 40, "a" * 64] if proved else ["", "0" * 7, "f" * 40, "a" * 64]
+    lanes = st.lists(st.lists(TEST, max_size=2), max_size=0 if proved else 2)
     return Manifest(
+        proof=proved,
         created_at=draw(st.datetimes()).isoformat() + draw(st.sampled_from(["Z", "+05:30", "-11:00"])),
         producer=Producer(name=draw(TEXT), version=draw(TEXT)),
         project=Project(
             repository=draw(TEXT),
-            commit=draw(st.sampled_from(["", "0" * 7, "f" * 40, "a" * 64])),
+            commit=draw(st.sampled_from(commits)),
             dirty=draw(st.booleans()),
             root=draw(st.sampled_from(["", "a", "a/b..c", "..a", "a b"])),
         ),
         tests=tuple(tests),
-        victim=draw(st.sampled_from(tests)),
-        partners=tuple(map(tuple, draw(st.lists(st.lists(TEST, max_size=2), max_size=2)))),
+        victim=tests[-1] if proved else draw(st.sampled_from(tests)),
+        partners=tuple(map(tuple, draw(lanes))),
         pytest_args=tuple(draw(st.lists(TEXT, max_size=3))),
         conditions=draw(CONDITIONS),
-        expected=draw(st.builds(Expected, outcome=st.sampled_from(Outcome), fingerprint=TEXT, message=TEXT, type=TEXT)),
+        expected=draw(
+            st.builds(
+                Expected,
+                outcome=st.sampled_from([o for o in Outcome if o.bad or not proved]),
+                fingerprint=TEXT,
+                message=TEXT,
+                type=TEXT,
+            )
+        ),
         cause=Cause(
             axis=draw(st.none() | st.sampled_from(AXES)),
             detail=draw(TEXT),
@@ -308,18 +410,22 @@ def objects(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | in
 
 
 @settings(deadline=None)
-@given(st.data(), st.sampled_from(["drop", "add", "retype"]))
-def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject, kind: str) -> None:
-    value = copy.deepcopy(EXAMPLE.to_json())
+@given(st.data(), st.sampled_from(["drop", "add", "retype"]), st.sampled_from([EXAMPLE, PROVED]))
+def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject, kind: str, example: Manifest) -> None:
+    value = copy.deepcopy(example.to_json())
     path = data.draw(st.sampled_from([p for p in objects(value) if p != ("redaction", "counts")]))
     target: Any = value
     for step in path:
         target = target[step]
-    key = data.draw(st.sampled_from(sorted(set(target) - {"id"})))
+    key = data.draw(st.sampled_from(sorted(set(target) - ({"id"} if kind != "drop" else {"id", "proof"}))))
     if kind == "drop":
         del target[key]
     elif kind == "add":
-        target[data.draw(TEXT.filter(lambda text: text not in target and text not in ("id", "signature")))] = 1
+        target[
+            data.draw(
+                TEXT.filter(lambda text: text not in target and text not in ("id", "signature", "proof", "invocation"))
+            )
+        ] = 1
     else:
         other = [[1.5], {"x": 1.5}, 1.5, "\u2603", None, True]
         same = (
@@ -333,21 +439,27 @@ def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject
 
 def test_the_schema_knows_the_same_words_as_the_code() -> None:
     assert DOCUMENT["properties"]["schema"]["const"] == DOCUMENT["$id"] == SCHEMA
-    assert set(DOCUMENT["required"]) | {"invocation", "signature"} == set(DOCUMENT["properties"])
+    assert set(DOCUMENT["required"]) | {"invocation", "proof", "signature"} == set(DOCUMENT["properties"])
     assert DOCUMENT["properties"]["invocation"]["enum"] == list(INVOCATIONS)
     assert set(DOCUMENT["required"]) == set(EXAMPLE.to_json())
+    published = DOCUMENT["$defs"]["proof"]["properties"]
+    assert set(DOCUMENT["$defs"]["proof"]["required"]) == set(published) == set(PROVED.to_json()["proof"])
+    assert published["reason"]["enum"] == [str(reason) for reason in REASONS]
+    assert published["overlay"]["properties"]["files"]["items"]["properties"]["mode"]["enum"] == list(FILE_MODES)
     assert DOCUMENT["$defs"]["conditions"]["required"] == list(Conditions().to_json())
     assert DOCUMENT["properties"]["determinism"]["properties"]["level"]["enum"] == list(LEVELS)
     assert DOCUMENT["properties"]["expected"]["properties"]["outcome"]["enum"] == [str(o) for o in Outcome]
 
 
 def test_no_word_of_the_format_can_be_a_literal_to_redact() -> None:
-    keys = {str(step) for path in objects(EXAMPLE.to_json()) for step in path} | set(EXAMPLE.to_json())
-    for path in objects(EXAMPLE.to_json()):
-        target: Any = EXAMPLE.to_json()
+    keys = {str(step) for path in objects(PROVED.to_json()) for step in path} | set(PROVED.to_json())
+    for path in objects(PROVED.to_json()):
+        target: Any = PROVED.to_json()
         for step in path:
             target = target[step]
         keys |= set(target)
     keys.add("invocation")
-    assert not [key for key in keys | set(AXES) | {str(o) for o in Outcome} if worth_hiding(key)]
+    assert not [
+        key for key in keys | set(AXES) | {str(o) for o in Outcome} | {str(r) for r in REASONS} if worth_hiding(key)
+    ]
     assert VOCABULARY

@@ -39,7 +39,9 @@ _FORMAT_WORDS = """schema created_at producer version project repository commit 
     evidence children touched output traceid spanid parentspanid startunixnano starttimeunixnano endtimeunixnano
     attributes status stringvalue intvalue ending controls_held variables interpreter implementation platform machine
     system distributions passing failing measured reason fixed blocked brittle pytest python assert assertionerror
-    repro-gate repro_gate repro_gate_pytest bubblewrap function frames phase bases chain"""
+    repro-gate repro_gate repro_gate_pytest bubblewrap function frames phase bases chain overlay removed lenient
+    modules symbols import_roots own_environment test_seconds assertion product_exception product_in_setup
+    test_exception missing_symbol signature_mismatch"""
 VOCABULARY = frozenset(_FORMAT_WORDS.split())
 _TOKEN_LIKE = re.compile(r"(?![/.~])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_.~+/=-]{24,}")
 _PATH = re.compile(r"(?:[A-Za-z]:|~)?(?:[/\\][\w.@+ -]+){2,}[/\\]?")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from repro_gate.capsule.proof import Proof
 from repro_gate.model import Cause, Conditions, Outcome
 
 SCHEMA = "repro-gate/capsule/v1"
@@ -102,7 +103,8 @@ class Manifest:
 
     ``tests`` is the exact ordered list and holds the ``victim``; ``partners`` are further lanes
     that run at the same time (the parallel axis); ``invocation`` is one of INVOCATIONS, or empty
-    where the writer did not record it; ``signature`` is outside of the id.
+    where the writer did not record it; ``proof``: the failure is that of a test on base, and ``project``
+    names head; ``signature`` is outside of the id.
     """
 
     producer: Producer
@@ -118,6 +120,7 @@ class Manifest:
     partners: tuple[tuple[str, ...], ...] = ()
     pytest_args: tuple[str, ...] = ()
     invocation: str = ""
+    proof: Proof | None = None
     created_at: str = ""
     redaction: Redaction = Redaction()
     signature: str = ""
@@ -149,8 +152,10 @@ class Manifest:
         """What the id is made of: everything but id and signature."""
         # Left out where it is not known: the capsules written before it was recorded keep their ids.
         invocation = {"invocation": self.invocation} if self.invocation else {}
+        proof = {"proof": self.proof.to_json()} if self.proof is not None else {}
         return {
             **invocation,
+            **proof,
             "schema": SCHEMA,
             "created_at": self.created_at,
             "producer": {"name": self.producer.name, "version": self.producer.version},

@@ -26,8 +26,9 @@ from repro_gate.capsule.manifest import (
     Sandbox,
     Verified,
 )
+from repro_gate.capsule.proof import FILE_MODES, REASONS, LaidFile, LaidText, Proof, is_commit
 from repro_gate.errors import CapsuleRefused
-from repro_gate.model import Cause, Conditions, Intervention, Outcome
+from repro_gate.model import Cause, Conditions, Intervention, Lenient, Outcome, ReasonCode
 
 _SCHEMA_FAMILY = re.compile(r"repro-gate/capsule/v([0-9]{1,9})")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
@@ -142,8 +143,21 @@ class _Fields:
     def texts(self, key: str) -> tuple[str, ...]:
         return _texts(self.items(key), self._name(key))
 
+    def names(self, key: str) -> frozenset[str]:
+        """A set, written as the sorted list that it must be."""
+        value = self.texts(key)
+        if list(value) != sorted(set(value)):
+            raise CapsuleRefused(f"manifest.json: {self._name(key)} must be sorted, with nothing twice")
+        return frozenset(value)
+
     def fields(self, key: str) -> _Fields:
         return _Fields(self.take(key, dict, what="an object"), self._name(key))
+
+    def optional_fields(self, key: str) -> _Fields | None:
+        return self.fields(key) if key in self._left else None
+
+    def each(self, key: str) -> list[_Fields]:
+        return [_Fields(item, f"{self._name(key)}[{number}]") for number, item in enumerate(self.items(key))]
 
     def conditions(self, key: str) -> Conditions:
         value = self.take(key, dict, what="an object")
@@ -190,6 +204,7 @@ def _manifest(root: _Fields) -> Manifest:
         partners=_lanes(root.items("partners")),
         pytest_args=root.texts("pytest_args"),
         invocation=root.optional_choice("invocation", INVOCATIONS),
+        proof=_proof(root.optional_fields("proof")),
         conditions=root.conditions("conditions"),
         expected=_expected(root.fields("expected")),
         cause=_cause(root.fields("cause")),
@@ -232,10 +247,7 @@ def _cause(of: _Fields) -> Cause:
         detail=of.text("detail"),
         role=of.choice("role", _ROLES),
         others=of.texts("others"),
-        table=tuple(
-            _intervention(_Fields(item, f"cause.interventions[{number}]"))
-            for number, item in enumerate(of.items("interventions"))
-        ),
+        table=tuple(map(_intervention, of.each("interventions"))),
     )
     of.done()
     return found
@@ -289,6 +301,41 @@ def _provenance(of: _Fields) -> Provenance:
     return found
 
 
+def _proof(of: _Fields | None) -> Proof | None:
+    if of is None:
+        return None
+    overlay, head, lenient = of.fields("overlay"), of.fields("head"), of.fields("lenient")
+    found = Proof(
+        base=of.text("base"),
+        reason=ReasonCode(of.choice("reason", REASONS)),
+        files=tuple(map(_laid_file, overlay.each("files"))),
+        texts=tuple(map(_laid_text, overlay.each("texts"))),
+        removed=overlay.texts("removed"),
+        passed=head.count("passed"),
+        of=head.count("of"),
+        environment=of.text("environment"),
+        own_environment=of.flag("own_environment"),
+        import_roots=of.texts("import_roots"),
+        lenient=Lenient(modules=lenient.names("modules"), symbols=lenient.names("symbols")),
+        test_seconds=of.count("test_seconds"),
+    )
+    for part in (overlay, head, lenient, of):
+        part.done()
+    return found
+
+
+def _laid_file(of: _Fields) -> LaidFile:
+    found = LaidFile(path=of.text("path"), mode=of.choice("mode", FILE_MODES), sha=of.text("sha"))
+    of.done()
+    return found
+
+
+def _laid_text(of: _Fields) -> LaidText:
+    found = LaidText(path=of.text("path"), text=of.text("text"))
+    of.done()
+    return found
+
+
 def _check(manifest: Manifest) -> None:
     """Refuse what is well formed and cannot be."""
     verified, rate = manifest.determinism.verified, manifest.determinism.rate
@@ -305,6 +352,7 @@ def _check(manifest: Manifest) -> None:
             any(not 0 <= row.failed <= row.of for row in manifest.cause.table),
             "cause.interventions must have 0 <= failed <= of",
         ),
+        *_rules_of_proof(manifest),
     )
     for broken, rule in rules:
         if broken:
@@ -313,3 +361,17 @@ def _check(manifest: Manifest) -> None:
         manifest.to_bytes()
     except ValueError as error:
         raise CapsuleRefused(f"manifest.json: a text is not valid Unicode: {_plain(str(error))}") from None
+
+
+def _rules_of_proof(manifest: Manifest) -> Iterable[tuple[bool, str]]:
+    proof = manifest.proof
+    if proof is None:
+        return ()
+    problem = proof.problem()
+    return (
+        (bool(problem), problem),
+        (not is_commit(manifest.project.commit), "project.commit must be the full name of head in a proof"),
+        (not manifest.expected.outcome.bad, "expected.outcome must be a failure in a proof"),
+        (bool(manifest.partners), "partners must be empty in a proof"),
+        (manifest.tests[-1:] != (manifest.victim,), "the victim must be the last of a proof's tests"),
+    )
