@@ -1,4 +1,4 @@
-"""`make demo`: find the flaky tests of the bundled example, replay one of them twice, and check a pull request.
+"""`make demo`: find the flaky tests of the bundled example, replay one of them twice, and prove a pull request.
 
 Everything happens in a new temporary directory. Exits with 0 only if each step did what it must.
 """
@@ -60,7 +60,14 @@ def main() -> int:
 
     say("4. A pull request says that it fixes one of them. Do its tests fail without it, and pass with it?")
     must(0, ["git", *IDENTITY, "am", "--quiet", str(PULL_REQUEST)], shop)
-    must(0, ["repro-gate", "check", "--base", "HEAD~1", "--summary", "../summary.md"], shop)
+    reports = ["--summary", "../summary.md", "--report-json", "../check.json", "--capsules", "../capsules"]
+    must(0, ["repro-gate", "check", "--base", "HEAD~1", *reports], shop)
+
+    say("5. The proof is a capsule, too. In a colleague's clone: red on base, green on head.")
+    gates = json.loads((base / "check.json").read_text(encoding="utf-8"))["gates"]
+    proof = next(proof for gate in gates for proof in gate.get("proved", ()) if proof["replay"])
+    must(0, ["git", "clone", "--quiet", str(shop), str(base / "clone")], base)
+    must(0, [*shlex.split(proof["replay"]), "--times", "2"], base / "clone")
 
     program = shutil.which("repro-gate", path=ENVIRONMENT["PATH"]) or "repro-gate"
     say(

@@ -1,7 +1,8 @@
 """Replay an unpacked capsule with nothing but Python and pytest: what ``repro.sh`` runs.
 
-The same protocol as the gate's, in one file without dependencies: a fresh copy of the checkout,
-a fresh process that enlists, one RUN command, results on a private pipe. Belongs here: replaying.
+The same protocol as the gate's, without dependencies: a fresh copy of the checkout, a fresh process
+that enlists, one RUN command, results on a private pipe. A proof needs git as well: its two trees come from
+the checkout's objects. Belongs here: replaying.
 ``repro-gate replay`` does the same inside a sandbox.
 """
 
@@ -18,9 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-from repro_gate_pytest import wire
+from repro_gate_pytest import gittree, wire
 
 _SKIPPED = shutil.ignore_patterns(
     "node_modules",
@@ -48,6 +49,16 @@ class NoReplay(Exception):
     """It could not even be tried; the sentence says why."""
 
 
+class _Side(NamedTuple):
+    """What is copied and run: the checkout, or one side of a proof."""
+
+    name: str
+    tree: str
+    roots: list[str]
+    lenient: Any
+    seconds: float
+
+
 def main(arguments: list[str]) -> int:
     """0: the failure came back each time (or, unpinned, at least once); 1: it did not; 2: usage; 3: not tried."""
     options = _options(arguments)
@@ -62,20 +73,23 @@ def main(arguments: list[str]) -> int:
             if wire.leaves_checkout(argument, manifest["project"]["root"]):
                 raise NoReplay("the capsule gives pytest the argument %r, which leaves the checkout" % argument)
         times = options.times or manifest["determinism"]["verified"]["of"] or 5
+        if manifest.get("proof"):
+            return _prove(options, manifest, times)
+        if options.head:
+            raise NoReplay("--head is for the capsule of a proof, and this is that of a failure")
         repo = _repository(options, manifest)
         print("replaying %s" % manifest["victim"])
         print("in a copy of %s, %d times" % (repo, times))
         seen = 0
         for number in range(1, times + 1):
-            outcome, failure, seconds = _attempt(manifest, repo, options.capsule)
+            side = _Side("checkout", repo, [], None, _TEST_SECONDS)
+            outcome, failure, seconds = _attempt(manifest, repo, options.capsule, side)
             expected = _expected(manifest, outcome, failure)
             seen += expected
-            said = outcome if failure is None else "%s: %s" % (outcome, failure["message"].split("\n", 1)[0][:100])
-            print(
-                "  %d/%d %s  %s (%.1f s)" % (number, times, "same failure" if expected else "DIFFERENT", said, seconds)
-            )
+            words = "same failure" if expected else "DIFFERENT"
+            print("  %d/%d %s  %s (%.1f s)" % (number, times, words, _said(outcome, failure), seconds))
             sys.stdout.flush()
-    except NoReplay as why:
+    except (NoReplay, gittree.Refused) as why:
         print("not replayed: %s" % why, file=sys.stderr)
         return 3
     print("%d of %d replays showed the same failure" % (seen, times))
@@ -83,10 +97,93 @@ def main(arguments: list[str]) -> int:
     return 0 if seen == times or (not pinned and seen) else 1
 
 
+def _said(outcome: str, failure: dict[str, Any] | None) -> str:
+    return outcome if failure is None else "%s: %s" % (outcome, failure["message"].split("\n", 1)[0][:100])
+
+
+# A proof
+
+
+def _prove(options: Any, manifest: dict[str, Any], times: int) -> int:
+    """Red on base with head's tests, green on head: 0 if each time, else 1."""
+    repo = _around(os.path.realpath(options.repo))
+    proof, head = manifest["proof"], options.head or manifest["project"]["commit"]
+
+    def git(words: list[str], question: bytes = b"") -> bytes:
+        return _git(repo, words, question)
+
+    for commit in (proof["base"], manifest["project"]["commit"]):
+        if not re.match(r"[0-9a-f]{40}([0-9a-f]{24})?$", commit):
+            raise NoReplay("%r is no commit" % commit)
+        if _git_status(repo, ["cat-file", "-e", commit + "^{tree}"]):
+            raise NoReplay(
+                "%s has no commit %s: `git fetch origin %s` there, then run this again" % (repo, commit, commit)
+            )
+    head = git(["rev-parse", "--verify", "--end-of-options", head + "^{commit}"]).decode().strip()
+    print("replaying the proof %s" % manifest["victim"])
+    print("base %s with head's tests, head %s, %d times a side" % (proof["base"][:12], head[:12], times))
+    base = tempfile.mkdtemp(prefix="rg-")
+    try:
+        trees = {name: os.path.join(base, name) for name in ("base", "head")}
+        for tree in trees.values():
+            os.mkdir(tree)
+        gittree.write(git, gittree.overlaid(gittree.listed(git, proof["base"]), proof["overlay"]), trees["base"])
+        gittree.write(git, gittree.listed(git, head), trees["head"])
+        sides = (
+            _Side("base", trees["base"], proof["import_roots"], proof["lenient"], proof["test_seconds"]),
+            _Side("head", trees["head"], proof["import_roots"], None, _TEST_SECONDS),
+        )
+        red, green = _both(manifest, repo, options.capsule, sides, times)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    print("red on base %d of %d, green on head %d of %d" % (red, times, green, times))
+    return 0 if red == green == times else 1
+
+
+def _both(manifest: dict[str, Any], repo: str, capsule: str, sides: tuple[_Side, _Side], times: int) -> tuple[int, int]:
+    counts = {"base": 0, "head": 0}
+    for number in range(1, times + 1):
+        for side in sides:
+            outcome, failure, seconds = _attempt(manifest, repo, capsule, side)
+            on_base = side.name == "base"
+            good = _expected(manifest, outcome, failure) if on_base else outcome == "passed"
+            counts[side.name] += good
+            words = ("" if good else "NOT ") + ("red" if on_base else "green")
+            said = (number, times, side.name, words, _said(outcome, failure), seconds)
+            print("  %d/%d %s %s  %s (%.1f s)" % said)
+            sys.stdout.flush()
+    return counts["base"], counts["head"]
+
+
+def _run_git(repo: str, words: list[str], question: bytes) -> subprocess.CompletedProcess[bytes]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env.update(LC_ALL="C", GIT_NO_REPLACE_OBJECTS="1", GIT_TERMINAL_PROMPT="0")
+    argv = ["git", "-C", repo, "-c", "safe.directory=" + repo, "-c", "core.quotePath=false", *words]
+    try:
+        return subprocess.run(argv, input=question, env=env, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise NoReplay("a proof is replayed out of git's objects, and there is no git here") from None
+
+
+def _git(repo: str, words: list[str], question: bytes) -> bytes:
+    done = _run_git(repo, words, question)
+    if done.returncode:
+        raise NoReplay("`git %s` failed in %s: %s" % (words[0], repo, done.stderr.decode("utf-8", "replace").strip()))
+    return done.stdout
+
+
+def _git_status(repo: str, words: list[str]) -> int:
+    return _run_git(repo, words, b"").returncode
+
+
+# A failure, and each side of a proof
+
+
 def _options(arguments: list[str]) -> Any:
-    parser = argparse.ArgumentParser(prog="repro.sh", description="Replay this capsule's failure.")
+    parser = argparse.ArgumentParser(prog="repro.sh", description="Replay this capsule's failure or proof.")
     parser.add_argument("capsule", help=argparse.SUPPRESS)
     parser.add_argument("--repo", default=".", help="a checkout of the capsule's commit (default: this directory)")
+    parser.add_argument("--head", default="", help="of a proof: try this commit in place of its head")
     parser.add_argument("--times", type=int, default=0, help="how often (default: as often as it was verified)")
     return parser.parse_args(arguments)
 
@@ -121,16 +218,20 @@ def _expected(manifest: dict[str, Any], outcome: str, failure: dict[str, Any] | 
     expected = manifest["expected"]
     if outcome != expected["outcome"]:
         return False
-    return not expected["fingerprint"] or (failure is not None and failure["fingerprint"] == expected["fingerprint"])
+    if expected["fingerprint"]:
+        return failure is not None and failure["fingerprint"] == expected["fingerprint"]
+    return not expected["type"] or (failure is not None and failure.get("type") == expected["type"])
 
 
-def _attempt(manifest: dict[str, Any], repo: str, capsule: str) -> tuple[str, dict[str, Any] | None, float]:
+def _attempt(
+    manifest: dict[str, Any], repo: str, capsule: str, side: _Side
+) -> tuple[str, dict[str, Any] | None, float]:
     """One replay in fresh processes and directories: the victim's outcome and failure."""
     base = tempfile.mkdtemp(prefix="rg-")
     began = time.monotonic()
     processes: list[_TestProcess] = []
     try:
-        place = _Place(base, repo, manifest)
+        place = _Place(base, repo, manifest, side)
         for _ in range(manifest["conditions"]["leftovers"]):
             before = _TestProcess(place, capsule, 0)
             processes.append(before)
@@ -155,9 +256,11 @@ def _attempt(manifest: dict[str, Any], repo: str, capsule: str) -> tuple[str, di
 class _Place:
     """Fresh directories under the capsule's conditions."""
 
-    def __init__(self, base: str, repo: str, manifest: dict[str, Any]) -> None:
+    def __init__(self, base: str, repo: str, manifest: dict[str, Any], side: _Side) -> None:
         self.base = base
         self.repo = repo
+        self.side = side
+        self.partial = bool(manifest.get("proof"))  # what ran before may be missing on one side
         self.root: str = manifest["project"]["root"]
         self.arguments: list[str] = manifest["pytest_args"]
         # Plain `pytest` does not put its directory on sys.path; capsules that do not say so had it there.
@@ -170,7 +273,7 @@ class _Place:
             os.makedirs(directory)
         global _copied
         _copied = 0
-        shutil.copytree(repo, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
+        shutil.copytree(side.tree, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
 
 
 def _ignore(directory: str, names: list[str]) -> set[str]:
@@ -223,10 +326,14 @@ class _TestProcess:
             "cwd_on_path": place.cwd_on_path,
             "watch": [place.tree, place.home, place.tmp],
         }
+        if place.side.lenient and any(place.side.lenient.values()):
+            begin["lenient"] = place.side.lenient
         with open(os.path.join(self._wire, "start.json"), "w") as file:
             json.dump(begin, file)
         base = {k: v for k, v in os.environ.items() if not _DROPPED.match(k) and not _SECRET.search(k)}
         env = wire.start_environment(place.conditions, base, place.home, place.tmp)
+        if place.side.roots:
+            env["PYTHONPATH"] = os.pathsep.join(os.path.join(place.tree, root).rstrip("/") for root in place.side.roots)
         program = "import sys; sys.path.append(%r); from repro_gate_pytest import enlist; enlist.main()" % plugin
         argv = [sys.executable, "-c", program, self._wire, "-p", "repro_gate_pytest.plugin", *place.arguments]
         return subprocess.Popen(
@@ -271,14 +378,15 @@ class _TestProcess:
     def run(self, tests: list[str]) -> None:
         """Send the one command. Raises NoReplay for a test that is not there."""
         missing = [test for test in tests if test not in self._tests]
-        if missing:
-            raise NoReplay("this checkout has no test %s" % missing[0])
+        if missing and not (self._place.partial and tests[-1] in self._tests):
+            where = "this checkout" if self._place.side.name == "checkout" else self._place.side.name
+            raise NoReplay("%s has no test %s" % (where, missing[0]))
         frame = {
             "do": wire.RUN,
             "run": 1,
             "lane": self._number,
             "conditions": self._place.conditions,
-            "order": [self._tests.index(test) for test in tests],
+            "order": [self._tests.index(test) for test in tests if test in self._tests],
             "channel": os.path.join(self._wire, "results"),
         }
         os.set_blocking(self._pipes["commands"], True)
@@ -298,7 +406,7 @@ class _TestProcess:
             if gone:
                 status = self._process.returncode
                 return ("crashed" if current == index else "not_run"), _ended("crashed", status)
-            if time.monotonic() - since > _TEST_SECONDS:
+            if time.monotonic() - since > self._place.side.seconds:
                 return ("timeout" if current == index else "not_run"), _ended("timeout", "timeout")
 
     def end(self) -> None:

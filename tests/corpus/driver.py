@@ -52,10 +52,11 @@ def run(
     jobs: int = 2,
     python: str | None = sys.executable,
     more: Mapping[str, str] | None = None,
+    capsules: Path | None = None,
 ) -> CheckReport:
     """The report on two commits. With the interpreter named (ours), no environment is made.
 
-    ``more`` variables are added to the few that the gate sees.
+    ``more`` variables are added to the few that the gate sees; ``capsules`` is where proofs are packed.
     """
     environ = {
         "PATH": os.environ["PATH"],
@@ -71,11 +72,12 @@ def run(
         directory=directory,
         event=event,
         gates=(GATE,),
-        settings=load(directory, {"sandbox": sandbox, "jobs": jobs}, environ),
+        settings=load(directory, {"sandbox": sandbox, "jobs": jobs, "replays": 1}, environ),
         arguments=shape.arguments,
         python=python,
         command="repro-gate check",
         policy=policy_of(shape),
+        capsules=capsules,
     )
     return check(request, resolve_change(directory, base, head, event, environ), effects)
 

@@ -50,7 +50,7 @@ def change(place: Path, head: dict[str, str], message: str = "Fix the discount",
 
 
 def checked(shell: Shell, place: Path, *arguments: str, env: dict[str, str] | None = None) -> Done:
-    return shell.gate("check", "--base", "main", *arguments, cwd=place, env=env)
+    return shell.gate("check", "--base", "main", *arguments, cwd=place, env={"REPRO_GATE_REPLAYS": "1", **(env or {})})
 
 
 def report_of(place: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ REPRO_SH = """#!/bin/sh
 # Replays this capsule: ./repro.sh --repo CHECKOUT [--times K]
 # Needs a checkout of the commit named in manifest.json and a Python that has pytest and the
 # project's own dependencies (PYTHON=... names another than python3). Nothing else.
+# A proof needs git, and a checkout that has both commits.
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 exec "${PYTHON:-python3}" -c 'import sys

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from repro_gate import __version__
 from repro_gate.capsule.archive import DEFAULT_CAPS, ENTRYPOINT, Caps, gunzip, read_archive
 from repro_gate.capsule.manifest import Manifest
+from repro_gate.capsule.proof import Proof
 from repro_gate.capsule.reading import load, parse
 from repro_gate.capsule.redact import POLICY, Redactor
 from repro_gate.errors import CapsuleRefused
@@ -87,6 +88,14 @@ def check_members(members: Mapping[str, bytes], source: str) -> None:
             raise CapsuleRefused(f"{source} is refused: member {name!a} is not of format v1")
 
 
+def in_short(proof: Proof, head: str) -> str:
+    """A proof in one line: both commits, and what of head is laid on base."""
+    laid = len(proof.files) + len(proof.texts)
+    removed = len(set(proof.removed) - {each.path for each in proof.files})
+    gone = f", {removed} removed" if removed else ""
+    return f"base {proof.base[:12]} under {laid} {'file' if laid == 1 else 'files'} of head {head[:12]}{gone}"
+
+
 def _plugin_files(members: Mapping[str, bytes]) -> dict[str, bytes]:
     prefix = f"{PLUGIN}/"
     return {name[len(prefix) :]: members[name] for name in sorted(members) if name.startswith(prefix)}
@@ -128,6 +137,8 @@ def verify(path: Path, plugin_files: Mapping[str, bytes] | None = None) -> list[
         checks.append(
             Check(name="id", ok=same, detail=claimed if same else f"the content's is {manifest.capsule_id()}")
         )
+        if manifest.proof is not None:
+            checks.append(Check(name="proof", ok=True, detail=in_short(manifest.proof, manifest.project.commit)))
     known = {f"{PLUGIN}/{name}": content for name, content in (plugin_files or {}).items()}
     checks.append(_secrets({name: data for name, data in members.items() if known.get(name) != data}))
     if plugin_files is not None:

@@ -14,6 +14,7 @@ from typing import Any
 from repro_gate.capsule.archive import ENTRYPOINT
 from repro_gate.capsule.inspect import Capsule, visible
 from repro_gate.capsule.manifest import Manifest
+from repro_gate.capsule.proof import Proof
 from repro_gate.model import Conditions
 
 _LABEL = 12
@@ -27,8 +28,10 @@ def show(capsule: Capsule) -> list[str]:
     """The page, line by line, each printable as it is."""
     manifest = capsule.manifest
     facts = [
-        ("fails", _failure(manifest)),
+        ("proves" if manifest.proof else "fails", _failure(manifest)),
         ("at", _place(capsule)),
+        ("red on", _red(manifest.proof)),
+        ("green on", _green(manifest)),
         ("cause", _cause(manifest)),
         ("conditions", _conditions(manifest)),
         ("tests", _tests(manifest)),
@@ -68,8 +71,31 @@ def _place(capsule: Capsule) -> Iterator[str]:
         yield f"{own[-1].get('path')}:{own[-1].get('line')}, in {own[-1].get('function')}"
 
 
+def _red(proof: Proof | None) -> Iterator[str]:
+    """Base, the reason that counts there, and what lies on it."""
+    if proof is None:
+        return
+    yield f"base {proof.base} ({proof.reason})"
+    laid = [*(each.path for each in proof.files), *(f"{each.path} (pytest's settings)" for each in proof.texts)]
+    laid += [f"without {path}" for path in proof.removed if path not in {each.path for each in proof.files}]
+    yield from (f"  {path}" for path in laid[:_MESSAGE_LINES])
+    if len(laid) > _MESSAGE_LINES:
+        yield f"  … {len(laid) - _MESSAGE_LINES} more in manifest.json"
+    missing = sorted(proof.lenient.modules | proof.lenient.symbols)
+    if missing:
+        yield f"  imports that may be missing there: {', '.join(missing)}"
+
+
+def _green(manifest: Manifest) -> Iterator[str]:
+    proof = manifest.proof
+    if proof is not None:
+        yield f"head {manifest.project.commit}, {proof.passed} of {proof.of} replays"
+
+
 def _cause(manifest: Manifest) -> Iterator[str]:
     cause = manifest.cause
+    if manifest.proof is not None:
+        return
     role = f" ({cause.role})" if cause.role else ""
     yield f"{cause.axis or 'no single axis'}{role}" + (f": {cause.detail}" if cause.detail else "")
     for other in cause.others:
@@ -141,8 +167,8 @@ def _environment(capsule: Capsule) -> Iterator[str]:
 
 
 def _made(manifest: Manifest) -> Iterator[str]:
-    run = f"seed {manifest.provenance.seed}, run {manifest.provenance.run}"
-    yield f"{manifest.created_at} by {manifest.producer.name} {manifest.producer.version} ({run})"
+    run = f" (seed {manifest.provenance.seed}, run {manifest.provenance.run})" if manifest.proof is None else ""
+    yield f"{manifest.created_at} by {manifest.producer.name} {manifest.producer.version}{run}"
     total = sum(manifest.redaction.counts.values())
     kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(manifest.redaction.counts.items()) if number)
     if total:
@@ -153,9 +179,10 @@ def _commands(capsule: Capsule) -> Iterator[str]:
     """Commands to paste; what is unpacked goes beside the checkout, not into it."""
     path = shlex.quote(str(capsule.path))
     place = f"../capsule-{capsule.manifest.id}"
-    yield "Replay it, in a checkout of that commit:"
+    both = capsule.manifest.proof is not None
+    yield f"Replay it, in a checkout {'that has both commits' if both else 'of that commit'}:"
     yield f"  repro-gate replay {path}"
-    yield "The same with nothing but Python and pytest:"
+    yield f"The same with nothing but {'git, ' if both else ''}Python and pytest:"
     yield f"  unzip -q {path} -d {place} && {place}/{ENTRYPOINT}"
     yield "Look inside; this runs nothing of it:"
     yield f"  unzip -l {path}"

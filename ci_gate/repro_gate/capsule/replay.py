@@ -1,4 +1,7 @@
-"""Replay a capsule through the engine: the experiment that its manifest describes, k times."""
+"""Replay a capsule through the engine: the experiment that its manifest describes, k times.
+
+Belongs here: what a run says of a manifest. Does not belong here: the trees of a proof (pipeline).
+"""
 
 from __future__ import annotations
 
@@ -47,13 +50,25 @@ def replay(manifest: Manifest, lab: Lab, times: int, each: Callable[[Replay], No
     )
     for _ in range(times):
         (result,) = lab.run([Job(experiment=experiment, mode=Mode.FRESH)])
-        one = _judge(manifest, result)
+        one = red(manifest, result)
         done.append(one)
         each(one)
     return done
 
 
-def _judge(manifest: Manifest, result: ExperimentResult) -> Replay:
+def green(manifest: Manifest, result: ExperimentResult) -> Replay:
+    """Whether the victim passed: what a proof needs of head."""
+    run = result.of(manifest.victim)
+    if result.ending is Ending.NOT_STARTED or run is None:
+        return Replay(run=None, same=False, why=" ".join(result.notes) or "the test was not run")
+    if run.outcome is Outcome.NOT_RUN:
+        return Replay(run=run, same=False, why="this commit has no such test")
+    passed = run.outcome is Outcome.PASSED
+    return Replay(run=run, same=passed, why="" if passed else f"{run.outcome} where it must pass")
+
+
+def red(manifest: Manifest, result: ExperimentResult) -> Replay:
+    """Whether the victim failed as expected."""
     run = result.of(manifest.victim)
     if result.ending is Ending.NOT_STARTED or run is None:
         return Replay(run=None, same=False, why=" ".join(result.notes) or "the test was not run")
@@ -65,4 +80,6 @@ def _judge(manifest: Manifest, result: ExperimentResult) -> Replay:
         return Replay(run=run, same=False, why=f"{run.outcome} where {expected.outcome} was expected")
     if expected.fingerprint and fingerprint != expected.fingerprint:
         return Replay(run=run, same=False, why="another failure")
+    if expected.type and (run.failure is None or run.failure.type != expected.type):
+        return Replay(run=run, same=False, why="another exception")
     return Replay(run=run, same=True)

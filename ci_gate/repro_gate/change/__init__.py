@@ -9,9 +9,10 @@ from repro_gate.change.configuration import Parts, parts_changed
 from repro_gate.change.diff import Change, ChangeKind, Lines, changed_lines, changes
 from repro_gate.change.event import Description, describe
 from repro_gate.change.git import Head, head, newest_files
+from repro_gate.change.history import named_commit
 from repro_gate.change.layout import Layout, is_configuration, is_dependency_file, is_mixed_file, layout_of
 from repro_gate.change.lines import executable_lines, statements
-from repro_gate.change.overlay import Overlay, apply, layout_between, plan
+from repro_gate.change.overlay import Graft, Overlay, apply, layout_between, plan
 from repro_gate.change.repository import Repository, open_repository
 from repro_gate.change.resolver import How, Pair, resolve
 from repro_gate.change.trees import Entry, Kind, Materialised, entries, materialise
@@ -22,6 +23,7 @@ __all__ = [
     "Claims",
     "Description",
     "Entry",
+    "Graft",
     "Head",
     "How",
     "Kind",
@@ -47,6 +49,7 @@ __all__ = [
     "layout_of",
     "materialise",
     "messages_between",
+    "named_commit",
     "newest_files",
     "open_repository",
     "parts_changed",

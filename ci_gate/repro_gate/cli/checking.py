@@ -57,6 +57,7 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
         arguments=(*settings.pytest_args, *order.arguments),
         python=order.python or settings.python,
         command=again(order, pair.base_sha, pair.head_sha),
+        capsules=order.directory / settings.capsules,
     )
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         report = check(request, pair, system_effects(bar))

@@ -11,7 +11,7 @@ import typer
 
 from repro_gate import __version__
 from repro_gate.cli.examining import run_doctor
-from repro_gate.cli.replaying import run_replay, run_show, run_unpack, run_verify
+from repro_gate.cli.replaying import ReplayOrder, run_replay, run_show, run_unpack, run_verify
 from repro_gate.cli.scanning import Order, run_scan
 from repro_gate.cli.session import Terminal, guarded, say, terminal
 from repro_gate.cli.usage import PARSER_ERROR, refused
@@ -205,6 +205,12 @@ def check(
             show_default=False,
         ),
     ] = None,
+    capsules: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the capsules of proofs there (default .repro-gate/capsules).", metavar="DIR", show_default=False
+        ),
+    ] = None,
     report_json: Annotated[
         Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
     ] = None,
@@ -226,7 +232,7 @@ def check(
         head=head,
         gates=gates,
         event=event,
-        overrides={"sandbox": sandbox, "image": image, "budget": budget, "jobs": jobs},
+        overrides={"sandbox": sandbox, "image": image, "budget": budget, "jobs": jobs, "capsules": capsules},
         python=python,
         report_json=report_json,
         summary=summary,
@@ -240,7 +246,7 @@ def replay(
     repo: Annotated[
         Path | None,
         typer.Option(
-            help="A checkout of the capsule's commit (default: the one around this directory).",
+            help="A checkout of the capsule's commit, or of both of a proof (default: the one around this directory).",
             metavar="DIR",
             show_default=False,
         ),
@@ -253,12 +259,17 @@ def replay(
         str | None,
         typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
     ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(help="Of a proof: try this commit in place of its head.", metavar="REF", show_default=False),
+    ] = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    """Replay a capsule's failure in fresh processes."""
+    """Replay a capsule in fresh processes: a failure, or a proof (red on base, green on head)."""
     consoles = _terminal(quiet, no_color)
-    _leave(lambda: run_replay(capsule, repo, times, sandbox, python, consoles, dict(os.environ)), consoles)
+    order = ReplayOrder(path=capsule, repo=repo, times=times, sandbox=sandbox, python=python, head=head)
+    _leave(lambda: run_replay(order, consoles, dict(os.environ)), consoles)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
@@ -14,7 +15,7 @@ from repro_gate.capsule.replay import Replay, replay, replayable
 from repro_gate.change import head
 from repro_gate.cli.scanning import Order, interpreter_for
 from repro_gate.cli.session import Terminal
-from repro_gate.config import load
+from repro_gate.config import Settings, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
 from repro_gate.experiment import find_tree, plugin_files
 from repro_gate.pipeline.bench import open_lab
@@ -22,18 +23,39 @@ from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.report.words import first_line, visible
 
 
-def run_replay(
-    path: Path,
-    named: Path | None,
-    times: int | None,
-    sandbox: str | None,
-    python: str | None,
-    terminal: Terminal,
-    environ: Mapping[str, str],
-) -> int:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayOrder:
+    """A replay as it was ordered. ``head`` stands in for a proof's own."""
+
+    path: Path
+    repo: Path | None
+    times: int | None = None
+    sandbox: str | None = None
+    python: str | None = None
+    head: str | None = None
+
+
+def run_replay(order: ReplayOrder, terminal: Terminal, environ: Mapping[str, str]) -> int:
     """Replay; 0 when the failure came back each time (an unpinned one: at least once)."""
-    manifest = replayable(capsule.read(path).manifest)
-    repo = _checkout(manifest, named)
+    manifest = replayable(capsule.read(order.path).manifest)
+    if manifest.proof is not None:
+        # Only here: a proof needs many rooms that other replays do not wait for.
+        from repro_gate.cli.proving import run_proof
+
+        return run_proof(manifest, manifest.proof, order, terminal, environ)
+    if order.head is not None:
+        raise UsageError(
+            "`--head` is for the capsule of a proof, and this is that of a failure.",
+            next_step="Leave it out: the failure is replayed in what is checked out.",
+        )
+    return _replay_failure(manifest, order, terminal, environ)
+
+
+def _replay_failure(
+    manifest: capsule.Manifest, asked: ReplayOrder, terminal: Terminal, environ: Mapping[str, str]
+) -> int:
+    path, python = asked.path, asked.python
+    repo = _checkout(manifest, asked.repo)
     directory = (repo / manifest.project.root).resolve()
     missing = _missing(manifest, directory, repo.resolve())
     if missing:
@@ -41,15 +63,8 @@ def run_replay(
             f"{repo} is not a checkout of the capsule's project: it has no {missing}.",
             next_step=f"Name the checkout: `repro-gate replay {path} --repo DIR`.",
         )
-    settings = load(directory, {"sandbox": sandbox}, environ)
-    if manifest.conditions.network != settings.network:
-        terminal.err.print(
-            f"note: the capsule was made with the network {manifest.conditions.network}; here it is {settings.network}",
-            markup=False,
-        )
-        manifest = dataclasses.replace(
-            manifest, conditions=dataclasses.replace(manifest.conditions, network=settings.network)
-        )
+    settings = load(directory, {"sandbox": asked.sandbox}, environ)
+    manifest = with_network_of(settings, manifest, terminal)
     order = Order(directory=directory, arguments=(), overrides={}, door=("repro-gate",), python=python)
     request = Request(
         directory=directory,
@@ -60,7 +75,7 @@ def run_replay(
         image_python=order.python or settings.python or "python3",
     )
     _warn(manifest, repo, terminal)
-    count = times or manifest.determinism.verified.of or 5
+    count = asked.times or manifest.determinism.verified.of or 5
     lab, _, _ = open_lab(request, system_effects())
     terminal.out.print(
         Text(f"replaying {visible(manifest.victim)} ({lab.sandbox.name}, {count} times)"), soft_wrap=True
@@ -78,6 +93,17 @@ def run_replay(
     if same == count or (not manifest.determinism.pinned and same):
         return int(ExitCode.PASS)
     raise ReplayDiffers(f"{same} of {count} replays of {visible(manifest.victim)} showed the expected failure.")
+
+
+def with_network_of(settings: Settings, manifest: capsule.Manifest, terminal: Terminal) -> capsule.Manifest:
+    """What tests may reach is decided here and not by whoever made a capsule."""
+    if manifest.conditions.network == settings.network:
+        return manifest
+    terminal.err.print(
+        f"note: the capsule was made with the network {manifest.conditions.network}; here it is {settings.network}",
+        markup=False,
+    )
+    return dataclasses.replace(manifest, conditions=dataclasses.replace(manifest.conditions, network=settings.network))
 
 
 def _checkout(manifest: capsule.Manifest, named: Path | None) -> Path:

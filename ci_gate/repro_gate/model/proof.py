@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from repro_gate.model.conditions import Conditions
+from repro_gate.model.facts import Lenient
 from repro_gate.model.outcome import Failure
+from repro_gate.model.verdict import CapsuleRef
 
 
 class GateVerdict(enum.StrEnum):
@@ -100,6 +102,8 @@ class Proved:
 
     ``conditions`` are those under which base fails; ``runs`` counts the failures on base and
     the passes on head together with the alone runs; ``exercise`` says how the change was reached.
+    To repeat it: its ``file``, the ``tests`` of its process in order (itself last), what the files may
+    lack on base (``lenient``), the limit of a test that hangs there; ``capsule`` holds all of this.
     """
 
     id: str
@@ -110,6 +114,11 @@ class Proved:
     exercise: str = ""
     new_api: bool = False
     by_dependency: bool = False
+    file: str = ""
+    tests: tuple[str, ...] = ()
+    lenient: Lenient | None = None
+    seconds: float = 0.0
+    capsule: CapsuleRef | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -53,12 +53,16 @@ def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interp
     return lab, notes, interpreter
 
 
-def sandbox_for(settings: Settings, directory: Path, effects: Effects, here: Interpreter) -> tuple[Sandbox, str]:
+def sandbox_for(
+    settings: Settings, directory: Path, effects: Effects, here: Interpreter, *, settle_for_host: bool = False
+) -> tuple[Sandbox, str]:
     """The sandbox of a gate, and a note where a better one was not to be had: never silently the host.
 
     Raises SandboxUnavailable, SandboxLost or ImageMissing.
     """
-    return choose(settings.sandbox, lambda: _containers(settings, directory, effects, here), settle_for_host=False)
+    return choose(
+        settings.sandbox, lambda: _containers(settings, directory, effects, here), settle_for_host=settle_for_host
+    )
 
 
 def jobs_of(settings: Settings, effects: Effects) -> int:

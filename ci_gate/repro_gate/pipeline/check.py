@@ -7,9 +7,7 @@ what any gate decides (gates), and printing.
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +17,13 @@ from repro_gate.change import (
     Pair,
     claims,
     describe,
+    head,
     messages_between,
     open_repository,
     resolve,
 )
 from repro_gate.config import Settings
 from repro_gate.errors import ExitCode, Interrupted, ReproGateError, disk_full
-from repro_gate.experiment import Project, find_tree, tree_wipe
 from repro_gate.gates import flaky, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
 from repro_gate.gates.fail_to_pass.candidates import Candidates, compare
@@ -42,12 +40,15 @@ from repro_gate.model import (
     Side,
     Trouble,
 )
-from repro_gate.pipeline.bench import jobs_of, sandbox_for
-from repro_gate.pipeline.provision import Provider
+from repro_gate.pipeline.bench import distributions, sandbox_for
+from repro_gate.pipeline.proofs import Packing, pack_proofs
+from repro_gate.pipeline.provision import Provision
+from repro_gate.pipeline.publish import Publisher
 from repro_gate.pipeline.request import Effects, Request
 from repro_gate.pipeline.scan import scan_in
 from repro_gate.pipeline.stages import LabBench
 from repro_gate.pipeline.subject import Subject, open_subject
+from repro_gate.pipeline.workplace import Workplace, place_for_trees
 from repro_gate.sandbox import Sandbox, probe
 
 GATES = (GATE, network.GATE, flaky.GATE)
@@ -61,7 +62,8 @@ class CheckRequest:
     """What to check. ``settings`` are base's; ``python`` None: an environment is made from what the tree declares.
 
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
-    ``policy`` None: fail-to-pass repeats as often as it is documented to.
+    ``policy`` None: fail-to-pass repeats as often as it is documented to. ``capsules`` is where proofs
+    are packed, None: nowhere.
     """
 
     directory: Path
@@ -72,6 +74,7 @@ class CheckRequest:
     python: str | None
     command: str
     policy: Policy | None = None
+    capsules: Path | None = None
 
 
 def resolve_change(
@@ -159,7 +162,7 @@ class _Check:
                 for gate in wanted
             ]
             return
-        with _directory() as directory:
+        with place_for_trees() as directory:
             subject = self._subject(directory)
             sandbox = self._sandbox()
             try:
@@ -194,37 +197,22 @@ class _Check:
     def _in(self, directory: Path, subject: Subject, sandbox: Sandbox, wanted: list[str]) -> None:
         request, settings, effects = self.request, self.request.settings, self.effects
         effects.progress.phase("preparing the environment", 1)
-        provider = Provider(
-            settings=settings, effects=effects, sandbox=sandbox, here=request.directory, directory=directory
+        workplace = Workplace(
+            settings=settings,
+            effects=effects,
+            sandbox=sandbox,
+            here=request.directory,
+            directory=directory,
+            trees=subject.trees,
+            arguments=request.arguments,
+            python=request.python,
+            base_python=sys.executable,
+            cwd_on_path=settings.invocation != "pytest",
+            watched=subject.watched,
         )
-        provision = provider.provide(subject.trees, request.python, sys.executable)
+        bench, provision = workplace.open()
         self.notes += provision.notes
         self.environment = provision.name
-        tree, subdirectory = find_tree(request.directory)
-        room = provision.room(Side.HEAD, Side.HEAD)
-        project = Project(
-            original=tree,
-            subdirectory=subdirectory,
-            pytest_args=request.arguments,
-            interpreter=room.interpreter,
-            environment=room.environment,
-            cwd_on_path=settings.invocation != "pytest",
-            exclude=settings.exclude,
-            max_tree_bytes=settings.max_tree_mib * 2**20,
-            network=settings.network,
-        )
-        bench = LabBench(
-            project=project,
-            sandbox=sandbox,
-            trees=subject.trees,
-            watched=subject.watched,
-            provision=provision,
-            directory=directory,
-            jobs=jobs_of(settings, effects),
-            clock=effects.monotonic,
-            collect_seconds=settings.collect_timeout,
-            progress=lambda words: effects.progress.advance(0.0, words),
-        )
         facts = {**subject.facts, "dependencies": subject.facts["dependencies"] and provision.differing}
         case = Case(
             base_sha=self.pair.base_sha,
@@ -240,6 +228,7 @@ class _Check:
                 effects.progress.phase(f"gate {gate}", 1)
                 self.results.append(self._gate(gate, case, bench, subject))
                 effects.progress.advance()
+            self._pack(bench, subject, provision)
         finally:
             self.versions = bench.versions()
             bench.close()
@@ -265,6 +254,45 @@ class _Check:
             total_seconds=settings.budget or 3600.0,
         )
         return prove(case, bench, said, policy)
+
+    def _pack(self, bench: LabBench, subject: Subject, provision: Provision) -> None:
+        """Each proof of a gate that passed as a capsule; whatever ends it, the results are there already."""
+        into = self.request.capsules
+        place = next((at for at, result in enumerate(self.results) if result.gate == GATE), None)
+        if into is None or place is None or self.results[place].verdict is not GateVerdict.PASS:
+            return
+        publisher = self._publisher(into, bench)
+        packing = Packing(
+            bench=bench,
+            arguments=bench.lab(HEAD).arguments,
+            publisher=publisher,
+            provision=provision,
+            overlay=subject.overlay,
+            base=self.pair.base_sha,
+            times=self.request.settings.replays,
+        )
+        self.effects.progress.phase("packing capsules", 1)
+        for result, notes in pack_proofs(self.results[place], packing):
+            self.results[place] = result
+            self.notes += notes
+
+    def _publisher(self, into: Path, bench: LabBench) -> Publisher:
+        effects, lab = self.effects, bench.lab(HEAD)
+        return Publisher(
+            directory=into,
+            here=self.request.directory,
+            head=Head(commit=self.pair.head_sha, repository=head(self.request.directory).repository),
+            root=lab.project.subdirectory,
+            sandbox=lab.sandbox,
+            seed=0,
+            environ=effects.environ,
+            redact=self.request.settings.redact,
+            key=effects.random_bytes(32),
+            now=effects.stamp,
+            distributions=distributions(lab),
+            interpreter={"implementation": "CPython", "version": lab.project.interpreter.version},
+            cwd_on_path=lab.project.cwd_on_path,
+        )
 
     def _candidates(self, case: Case, bench: LabBench) -> Candidates:
         head = bench.collect(HEAD, Conditions())
@@ -302,13 +330,3 @@ class _Check:
                 lab, request, self.effects, Head(commit=self.pair.head_sha), (), lab.project.interpreter, only=only
             )
         return flaky.judge(self.campaign, own)
-
-
-@contextmanager
-def _directory() -> Iterator[Path]:
-    """A place for trees that goes at the end, whatever happens."""
-    place = Path(tempfile.mkdtemp(prefix="rg-check-"))
-    try:
-        yield place
-    finally:
-        tree_wipe(place)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from repro_gate import __version__, capsule
 from repro_gate.capsule.entrypoint import REPRO_SH
 from repro_gate.change import Head
-from repro_gate.errors import CapsuleRefused, SecretFound
+from repro_gate.errors import CapsuleRefused, SecretFound, disk_full
 from repro_gate.experiment import plugin_files
 from repro_gate.flake.trial import Count, Diagnosis, Setup
-from repro_gate.model import CapsuleRef, Conditions, Outcome
+from repro_gate.model import CapsuleRef, Conditions, ExperimentResult, Outcome
 from repro_gate.sandbox import Sandbox
 
 LEVEL = "D1"
@@ -85,8 +86,6 @@ class Publisher:
         return os.path.relpath(path, self.here) if path.is_relative_to(self.here) else str(path)
 
     def _pack(self, manifest: capsule.Manifest, diagnosis: Diagnosis, fails: Count, setup: Setup) -> Path:
-        redactor = capsule.Redactor(capsule.POLICY, self.key, capsule.secret_literals(self.environ, self.redact))
-        history = diagnosis.history
         seen = next(run for run in fails.runs if run.outcome.bad)
         passing = diagnosis.passes.results[0].experiment.conditions if diagnosis.passes else Conditions.baseline()
         evidence = {
@@ -97,6 +96,13 @@ class Publisher:
                 for axis in setup.conditions.differences(passing)
             },
         }
+        return self.pack(manifest, diagnosis.history, evidence)
+
+    def pack(
+        self, manifest: capsule.Manifest, history: Sequence[ExperimentResult], evidence: Mapping[str, Any]
+    ) -> Path:
+        """Write a capsule. Raises SecretFound, CapsuleRefused or DiskFull."""
+        redactor = capsule.Redactor(capsule.POLICY, self.key, capsule.secret_literals(self.environ, self.redact))
         parts = capsule.CapsuleParts(
             manifest=manifest,
             repro_sh=REPRO_SH,
@@ -106,11 +112,17 @@ class Publisher:
             logs=[record for number, result in enumerate(history) for record in capsule.log_records(number, result)],
             evidence=evidence,
         )
-        self.directory.mkdir(parents=True, exist_ok=True)
-        own = self.here / ".repro-gate"
-        if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
-            (own / ".gitignore").write_text("*\n", encoding="ascii")  # so that a scan does not make the tree dirty
+        self._make_directory()
         return capsule.pack(parts, redactor, self.directory, self.now())
+
+    def _make_directory(self) -> None:
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            own = self.here / ".repro-gate"
+            if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
+                (own / ".gitignore").write_text("*\n", encoding="ascii")  # so that no run makes the tree dirty
+        except OSError as broken:
+            raise disk_full(broken, str(self.directory)) or broken from broken
 
 
 def _expected(fails: Count) -> capsule.Expected:

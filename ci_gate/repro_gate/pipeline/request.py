@@ -30,6 +30,10 @@ class Effects:
     engine: Callable[[], docker.Engine]
     progress: Progress = dataclasses.field(default_factory=Silent)
 
+    def stamp(self) -> str:
+        """The time as a capsule has it."""
+        return self.now().astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:

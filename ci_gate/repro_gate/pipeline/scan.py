@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -156,7 +155,7 @@ def _publish(
         environ=effects.environ,
         redact=request.settings.redact,
         key=effects.random_bytes(32),
-        now=lambda: effects.now().astimezone(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        now=effects.stamp,
         distributions=distributions(lab),
         interpreter={"implementation": "CPython", "version": interpreter.version},
         cwd_on_path=lab.project.cwd_on_path,

@@ -88,11 +88,8 @@ def open_subject(
     found = changes(repository, pair.base_sha, pair.head_sha)
     layout = layout_between(repository, pair.base_sha, pair.head_sha, test_globs=test_globs)
     overlay = plan(repository, found, head=pair.head_sha, layout=layout)
-    trees = {side: directory / str(side) for side in (Side.CONTROL, Side.BASE, Side.HEAD)}
-    notes = [*pair.notes, *overlay.notes]
-    for side, commit in ((Side.CONTROL, pair.base_sha), (Side.BASE, pair.base_sha), (Side.HEAD, pair.head_sha)):
-        notes += materialise(repository, commit, trees[side], max_bytes=max_bytes).notes
-    notes += apply(repository, overlay, trees[Side.BASE]).notes
+    trees, written = write_trees(repository, pair.base_sha, pair.head_sha, overlay, directory, max_bytes=max_bytes)
+    notes = [*pair.notes, *overlay.notes, *written]
     roots = tuple(
         dict.fromkeys(root for side in (Side.HEAD, Side.CONTROL) for root in import_roots(OnDisk(trees[side])))
     )
@@ -118,6 +115,18 @@ def open_subject(
         facts=facts,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def write_trees(
+    repository: Repository, base: str, head: str, overlay: Overlay, directory: Path, *, max_bytes: int
+) -> tuple[dict[Side, Path], tuple[str, ...]]:
+    """Base as it is, base under the overlay, and head, below ``directory``; and notes on what they lack."""
+    trees = {side: directory / str(side) for side in (Side.CONTROL, Side.BASE, Side.HEAD)}
+    notes: list[str] = []
+    for side, commit in ((Side.CONTROL, base), (Side.BASE, base), (Side.HEAD, head)):
+        notes += materialise(repository, commit, trees[side], max_bytes=max_bytes).notes
+    notes += apply(repository, overlay, trees[Side.BASE]).notes
+    return trees, tuple(notes)
 
 
 def _product(

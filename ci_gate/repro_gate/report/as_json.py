@@ -112,7 +112,7 @@ def test_entry(test: TestVerdict) -> dict[str, object]:
         "seconds": test.seconds,
         "failure": failure_entry(test.failure) if test.failure else None,
         "output": words.clip(test.output, LONGEST_TEXT),
-        "capsule": _capsule(test.capsule) if test.capsule else None,
+        "capsule": capsule_entry(test.capsule) if test.capsule else None,
     }
 
 
@@ -134,7 +134,8 @@ def failure_entry(failure: Failure) -> dict[str, Any]:
     return {**failure.to_json(), "message": words.clip(failure.message, LONGEST_TEXT)}
 
 
-def _capsule(capsule: CapsuleRef) -> dict[str, object]:
+def capsule_entry(capsule: CapsuleRef) -> dict[str, object]:
+    """Where a capsule is and how it was verified."""
     return {
         "path": capsule.path,
         "id": capsule.id,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from repro_gate.model import CheckReport, GateResult, GateVerdict
 from repro_gate.report.check_outcome import failure_line, footnotes, headline
-from repro_gate.report.words import first_line, visible
+from repro_gate.report.words import first_line, replay_command, visible
 
 _MOST = 25
 _SIGNS = {
@@ -63,6 +63,17 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield from ("```console", f"$ {visible(report.command)}", "```")
 
 
+def _replays(gate: GateResult) -> Iterator[str]:
+    """How to see the proofs again, from their capsules."""
+    packed = [proof.capsule for proof in gate.proved[:_MOST] if proof.capsule is not None]
+    if packed:
+        yield "Red on base and green on head again, in a checkout that has both commits:"
+        yield ""
+        yield "```console"
+        yield from (f"$ {visible(replay_command(capsule.path))}" for capsule in packed)
+        yield from ("```", "")
+
+
 def _of_gate(gate: GateResult) -> Iterator[str]:
     if gate.summary:
         yield f"**{gate.gate}**: {escaped(gate.summary)}"
@@ -74,6 +85,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
             told = code(failure_line(proof.failure)) if proof.failure else ""
             yield f"| {code(proof.id)} | {code(str(proof.reason))} | {told} |"
         yield ""
+        yield from _replays(gate)
     if gate.refused:
         yield "| refused test | reason | why |"
         yield "|---|---|---|"

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from repro_gate.model import CheckReport, Conditions, Finding, GateResult, Proved, Refused
 from repro_gate.report import words
-from repro_gate.report.as_json import SCHEMA, campaign_entry, failure_entry, test_entry
+from repro_gate.report.as_json import SCHEMA, campaign_entry, capsule_entry, failure_entry, test_entry
 from repro_gate.report.check_outcome import exit_code
 
 
@@ -94,6 +94,8 @@ def _proved(proof: Proved) -> dict[str, Any]:
         "exercise": proof.exercise,
         "conditions": {k: v for k, v in proof.conditions.to_json().items() if v != neutral[k]},
         "by_dependency": proof.by_dependency,
+        "capsule": capsule_entry(proof.capsule) if proof.capsule else None,
+        "replay": words.replay_command(proof.capsule.path) if proof.capsule else None,
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from repro_gate.model import CheckReport, GateResult
 from repro_gate.report.check_outcome import failure_line, footnotes, gate_line, headline
-from repro_gate.report.words import visible
+from repro_gate.report.words import counted, replay_command, visible
 
 _MOST = 20
 
@@ -36,6 +36,9 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         told = failure_line(proof.failure)
         if told:
             yield f"         on base: {told}"
+        if proof.capsule is not None:
+            yield f"         capsule: {proof.capsule.id} (red on base, green on head, {counted(proof.capsule.of, 'replay')} a side)"
+            yield f"         {replay_command(proof.capsule.path)}"
     for refusal in gate.refused[:_MOST]:
         yield f"refused  {refusal.id}"
         yield f"         {refusal.reason}: {refusal.why}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, replace
 
-from repro_gate.experiment import NON_UTF8
+from repro_gate.experiment import NON_UTF8, arrange
 from repro_gate.model import Conditions, Mode
 
 _NEUTRAL = Conditions()
@@ -75,6 +75,14 @@ def other_days(today: datetime.date) -> list[Conditions]:
         year += 1
     later = datetime.date(today.year + 1, today.month, min(today.day, 28))
     return [Conditions(clock=f"{later.isoformat()}T12:00:00"), Conditions(clock=f"{year}-02-29T12:00:00")]
+
+
+def before(test: str, conditions: Conditions, company: tuple[str, ...]) -> tuple[str, ...]:
+    """What one process must run for this test to do what it does: it last, and by itself where no order matters."""
+    if "order" not in conditions.differences(_NEUTRAL) or test not in company:
+        return (test,)
+    ordered = [company[index] for index in arrange(company, conditions.order)]
+    return tuple(ordered[: ordered.index(test) + 1])
 
 
 def words(conditions: Conditions) -> str:

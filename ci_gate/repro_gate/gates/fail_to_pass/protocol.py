@@ -13,7 +13,7 @@ from repro_gate.errors import CollectionFailed
 from repro_gate.gates.fail_to_pass.canary import check
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
-from repro_gate.gates.fail_to_pass.conditions import other_days, second_collection, words
+from repro_gate.gates.fail_to_pass.conditions import before, other_days, second_collection, words
 from repro_gate.gates.fail_to_pass.exercise import Exercise, exercise
 from repro_gate.gates.fail_to_pass.reasons import API, Context, network
 from repro_gate.gates.fail_to_pass.recovery import (
@@ -110,7 +110,7 @@ class _Proof:
         self._first_runs(head, on_base, on_head, company, judge)
         Repeats(judge=judge, company=company).run(self.suspects)
         self._doubts(head, on_base, judge)
-        self._conclude()
+        self._conclude(company)
         self._other_days(head)
 
     def whose_fault(self, stop: Stopped) -> Stopped:
@@ -377,7 +377,7 @@ class _Proof:
                     id=suspect.id, reason=ReasonCode.EXERCISE_UNSEEN, why=why, on_base=suspect.failure
                 )
 
-    def _conclude(self) -> None:
+    def _conclude(self, company: tuple[str, ...]) -> None:
         for suspect in self.suspects:
             if suspect.refused is not None:
                 self.refused.append(suspect.refused)
@@ -392,6 +392,10 @@ class _Proof:
                     exercise=str(self.reached.get(suspect.id, "")),
                     new_api=suspect.code in API,
                     by_dependency=suspect.by_dependency,
+                    file=suspect.file,
+                    tests=before(suspect.id, suspect.conditions, company),
+                    lenient=suspect.stage.lenient,
+                    seconds=self.runner.budget([suspect.id]) if suspect.code is ReasonCode.TIMEOUT else 0.0,
                 )
             )
 
