@@ -22,6 +22,13 @@ from tests.corpus.shape import (
 
 _ZERO = "def test_zero():\n    assert total([0, 2]) == 2\n"
 _MARKED = "import pytest\n\n\n"
+_EXTENSION = {
+    "setup.py": 'from setuptools import Extension, setup\n\nsetup(ext_modules=[Extension("shop._fast", ["fast.c"])])\n',
+    "fast.c": "/* not built here */\n",
+}
+_COMPILED = "from shop._fast import add\n\n\n"
+_LATE = "def test_nothing():\n    from shop._fast import add\n\n    assert add(0, 0) == 0\n\n\n"
+_LATE_TOO = "def test_all():\n    from shop._fast import add\n\n    assert add(1, 2) == 3\n"
 
 SHAPES = (
     Shape(
@@ -341,6 +348,30 @@ SHAPES = (
                 "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
             }
         ),
+    ),
+    Shape(
+        name="extension-that-nothing-builds",
+        row="31",
+        verdict=INCONCLUSIVE,
+        reason="needs_build",
+        base={**_EXTENSION, PRICE: _COMPILED + BROKEN},
+        head=fix(**{PRICE: _COMPILED + FIXED}),
+    ),
+    Shape(
+        name="extension-that-a-conftest-imports",
+        row="31",
+        verdict=INCONCLUSIVE,
+        reason="needs_build",
+        base={**_EXTENSION, PRICE: _COMPILED + BROKEN, "tests/conftest.py": "import shop.price\n"},
+        head=fix(**{PRICE: _COMPILED + FIXED}),
+    ),
+    Shape(
+        name="extension-that-tests-import-late",
+        row="31",
+        verdict=INCONCLUSIVE,
+        reason="needs_build",
+        base={**_EXTENSION, TESTS: _LATE},
+        head={PRICE: FIXED, TESTS: _LATE + _LATE_TOO},
     ),
     Shape(
         name="ids-of-the-hour",

@@ -178,6 +178,32 @@ def test_no_difference_is_nothing_to_judge(shell: Shell, tmp_path: Path) -> None
     assert report_of(place)["verdict"] == "neutral"
 
 
+@pytest.mark.parametrize("base", ["other", "other~1"])
+def test_without_a_commit_to_compare_with_every_gate_says_so_and_reports_are_written(
+    shell: Shell, tmp_path: Path, base: str
+) -> None:
+    place = change(tmp_path, HEAD)
+    repo = Repo(path=place)
+    repo.git("checkout", "--quiet", "--orphan", "other")
+    repo.commit({"a.py": "1\n"}, message="Another history")
+    repo.git("checkout", "--quiet", "change")
+    done = shell.gate("check", "--base", base, "--report-json", "r.json", "--summary", "s.md", cwd=place)
+    assert done.code == 3, done
+    report = report_of(place)
+    assert [(gate["verdict"], gate["reason"]) for gate in report["gates"]] == [("inconclusive", "no_base")] * 3
+    assert "no_base" in (place / "s.md").read_text(encoding="utf-8")
+    assert "next:" in done.out
+    assert f"Repeat: repro-gate check {shlex.quote(f'--base={base}')}" in done.out
+
+
+def test_a_base_that_is_ahead_of_head_is_said(shell: Shell, tmp_path: Path) -> None:
+    place = change(tmp_path, HEAD)
+    Repo(path=place).git("checkout", "--quiet", "main")
+    done = shell.gate("check", "--base", "change", cwd=place)
+    assert done.code == 0, done
+    assert "is ahead of head" in done.words
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -10,7 +10,7 @@ import pytest
 
 from repro_gate.errors import HistoryMissing
 from repro_gate.gates.fail_to_pass import merge_legs
-from repro_gate.model import GateResult, GateVerdict, ReasonCode
+from repro_gate.model import CheckReport, GateResult, GateVerdict, ReasonCode
 from tests.corpus.driver import answer_of, differences, run
 from tests.corpus.every import named
 from tests.corpus.shape import ALL, BROKEN, FIXED, NEW, OLD, PASS, PRICE, PROJECT, SHOP, TESTS, Shape, commit, fix
@@ -76,6 +76,39 @@ def test_a_history_that_is_cut_before_the_base_is_no_answer(tmp_path: Path) -> N
     clone.git("remote", "set-url", "origin", str(tmp_path / "gone"))
     with pytest.raises(HistoryMissing):
         run(PROVED, clone.path, base, head, "bubblewrap")
+
+
+def reason_of(report: CheckReport) -> tuple[str, str]:
+    (gate,) = report.gates
+    assert gate.findings[0].next_step
+    return str(gate.verdict), str(gate.reason)
+
+
+def test_a_change_that_is_merged_already_is_not_compared_with_itself(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "repo")
+    base, head = pull_request(repo)
+    assert reason_of(run(PROVED, repo.path, "merged", head, "bubblewrap")) == ("inconclusive", "base_moved")
+    named_by_the_finding = run(PROVED, repo.path, base, head, "bubblewrap")
+    assert differences(PROVED, answer_of(named_by_the_finding)) == []
+
+
+def test_a_target_branch_that_was_rewritten_is_no_answer(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "repo")
+    base, head = pull_request(repo)
+    repo.git("checkout", "--quiet", "--detach", f"{head}~1")
+    rewritten = commit(repo, {"shop/another.py": "ANOTHER = 1\n"}, "another history")
+    repo.merge("mend")
+    event = {
+        "pull_request": {
+            "title": "fix: count the first price",
+            "head": {"sha": head},
+            "base": {"sha": base, "ref": "main"},
+            "merge_commit_sha": repo.head(),
+        }
+    }
+    report = run(dataclasses.replace(PROVED, event=event), repo.path, None, None, "bubblewrap")
+    assert reason_of(report) == ("inconclusive", "base_moved")
+    assert rewritten[:12] in report.gates[0].findings[0].text
 
 
 def test_a_submodule_that_moves_is_no_answer(tmp_path: Path) -> None:

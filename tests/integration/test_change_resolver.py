@@ -234,11 +234,63 @@ def test_a_full_clone_stays_full_also_where_no_history_is_needed(remote: Remote,
     assert clone.git("rev-list", "--count", remote.merge) == "6"
 
 
-@pytest.mark.parametrize("name", ["nowhere", "main~99", "--help", "", "deadbeef"])
+@pytest.mark.parametrize("name", ["nowhere", "nowhere~1", "--help", "", "deadbeef"])
 def test_an_unknown_name_is_named(remote: Remote, name: str) -> None:
     with pytest.raises(UsageError, match="There is no commit") as refused:
         resolve(remote.repo.opened, base=name, head=None, event=None)
     assert repr(name) in str(refused.value)
+
+
+def test_before_the_first_commit_and_behind_a_cut_there_is_nothing_to_compare_with(
+    remote: Remote, tmp_path: Path
+) -> None:
+    with pytest.raises(HistoryMissing, match="does not go back so far") as missing:
+        resolve(remote.repo.opened, base="main~99", head=None, event=None)
+    assert "first commit" in missing.value.next_step
+    clone = remote.repo.clone(tmp_path / "c", "--depth=1")
+    with pytest.raises(HistoryMissing, match="behind the cut of this shallow clone") as missing:
+        resolve(clone.opened, base="HEAD^", head=None, event=None)
+    assert "fetch-depth: 0" in missing.value.next_step
+
+
+def test_a_change_that_was_merged_since_says_so_where_no_older_place_is_known(remote: Remote, tmp_path: Path) -> None:
+    merge = remote.repo.merge("feature")
+    remote.repo.commit({"d.py": "1\n"})
+    clone = remote.repo.clone(tmp_path / "c")
+    clone.git("checkout", "--quiet", "--detach", remote.two)
+    for pair in (found(clone), found(clone, base="main"), found(clone, pull_request(remote, base=remote.two))):
+        assert pair.moved is not None
+        assert merge[:12] in pair.moved.text
+        assert pair.moved.next_step == f"Name the commit before the merge: `--base {remote.moved}`."
+    again = found(clone, base=remote.moved)
+    assert (*shas(again), again.moved) == (remote.fork, remote.two, None)
+
+
+def test_a_pull_request_that_was_merged_without_a_merge_commit_says_so(remote: Remote, tmp_path: Path) -> None:
+    clone = remote.repo.clone(tmp_path / "c", "--branch=main")
+    clone.git("checkout", "--quiet", "--detach", remote.fork)
+    pair = found(clone, pull_request(remote, head=remote.fork, base=remote.fork))
+    assert pair.moved is not None
+    assert "holds head" in pair.moved.text
+
+
+def test_a_base_that_is_ahead_of_head_is_said(remote: Remote, tmp_path: Path) -> None:
+    clone = remote.repo.clone(tmp_path / "c", "--branch=main")
+    pair = found(clone, base="main", head=remote.fork)
+    assert (pair.nothing_changed, pair.moved) == (True, None)
+    assert pair.notes[-1].startswith(f"Base ({remote.moved[:12]}) is ahead of head ({remote.fork[:12]})")
+
+
+def test_a_target_branch_that_was_rewritten_since_the_event_says_so(remote: Remote, tmp_path: Path) -> None:
+    clone = remote.repo.clone(tmp_path / "c", "--branch=feature")
+    remote.repo.git("reset", "--quiet", "--hard", remote.root)
+    rewritten = remote.repo.commit({"e.py": "1\n"}, message="another history")
+    clone.git("fetch", "--quiet", "origin")
+    pair = found(clone, pull_request(remote, base=remote.moved))
+    assert pair.moved is not None
+    assert pair.moved.text.startswith("The target branch was rewritten")
+    assert rewritten[:12] in pair.moved.text
+    assert found(clone, pull_request(remote, base=remote.root)).moved is None
 
 
 def test_an_unknown_hash_cannot_be_fetched(remote: Remote, tmp_path: Path) -> None:

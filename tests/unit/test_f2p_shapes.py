@@ -615,10 +615,34 @@ def test_one_leg_must_prove_and_none_may_contradict() -> None:
         merge_legs({})
 
 
-@pytest.mark.parametrize(
-    "reason", [ReasonCode.BASE_MOVED, ReasonCode.NO_BASE, ReasonCode.NEEDS_BUILD, ReasonCode.DATA_ABSENT]
-)
-def test_an_obstacle_leaves_the_gate_undecided(reason: ReasonCode) -> None:
+UNBUILT = case(unbuilt="setup.py builds extensions")
+NO_FAST = "No module named 'pkg._fast'"
+
+
+def test_a_module_that_only_a_build_makes_and_that_neither_side_has_needs_a_build() -> None:
+    error = collect_error("ModuleNotFoundError", NO_FAST)
+    both = {Side.HEAD: [error], Side.CONTROL: [error]}
+    result = judged(Sim(name=NEW, base=None, head=None), old(file="tests/test_a.py"), change=UNBUILT, failures=both)
+    came_to(result, INCONCLUSIVE, "needs_build")
+    assert "pkg._fast" in result.findings[0].text
+    late = fails("ModuleNotFoundError", "T", NO_FAST)
+    came_to(judged(Sim(name="t", control=late, base=late, head=late), change=UNBUILT), INCONCLUSIVE, "needs_build")
+    alone = judged(Sim(name=NEW, base=None, head=None), change=UNBUILT, failures={Side.HEAD: [error]})
+    came_to(alone, INCONCLUSIVE, "needs_build")
+
+
+def test_what_head_alone_lacks_or_what_is_no_product_needs_no_build() -> None:
+    own = collect_error("ModuleNotFoundError", NO_FAST)
+    came_to(judged(old(), Sim(name=NEW), change=UNBUILT, failures={Side.HEAD: [own]}), FAIL, "fails_on_head")
+    foreign = collect_error("ModuleNotFoundError", "No module named 'numpy'")
+    both = {Side.HEAD: [foreign], Side.CONTROL: [foreign]}
+    came_to(judged(old(), Sim(name=NEW), change=UNBUILT, failures=both), INCONCLUSIVE, "base_broken")
+    built = {Side.HEAD: [own], Side.CONTROL: [own]}
+    came_to(judged(old(), Sim(name=NEW), failures=built), INCONCLUSIVE, "base_broken")
+
+
+def test_an_obstacle_leaves_the_gate_undecided() -> None:
+    reason = ReasonCode.DATA_ABSENT
     blocked = case(obstacles=(Obstacle(reason=reason, text="so it is"),))
     result = judged(old(), Sim(name=NEW), change=blocked)
     came_to(result, INCONCLUSIVE, reason)

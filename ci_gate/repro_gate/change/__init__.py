@@ -14,7 +14,7 @@ from repro_gate.change.layout import Layout, is_configuration, is_dependency_fil
 from repro_gate.change.lines import executable_lines, statements
 from repro_gate.change.overlay import Graft, Overlay, apply, layout_between, plan
 from repro_gate.change.repository import Repository, open_repository
-from repro_gate.change.resolver import How, Pair, resolve
+from repro_gate.change.resolver import How, Moved, Pair, resolve
 from repro_gate.change.trees import Entry, Kind, Materialised, entries, materialise
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Layout",
     "Lines",
     "Materialised",
+    "Moved",
     "Overlay",
     "Pair",
     "Parts",

@@ -6,6 +6,7 @@ Belongs here: fetching objects and common ancestors. Does not belong here: which
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from repro_gate.change.repository import Repository, is_sha, reason
@@ -42,9 +43,24 @@ def named_commit(repository: Repository, name: str) -> str:
         return found
     if is_sha(name):
         return bring(repository, name)
+    _refuse_before_the_first(repository, name)
     raise UsageError(
         f"There is no commit {name!r} in this clone.",
         next_step="Name a branch, a tag or a full hash; `git fetch` brings the remote's branches.",
+    )
+
+
+def _refuse_before_the_first(repository: Repository, name: str) -> None:
+    """Raise HistoryMissing for `HEAD~1` and the like, where the commit is there and nothing before it."""
+    counted = re.fullmatch(r"([^~^]+)[~^][~^0-9]*", name)
+    start = repository.commit(counted[1]) if counted else ""
+    if not start:
+        return
+    if is_shallow(repository):
+        raise HistoryMissing(f"What {name!r} names lies behind the cut of this shallow clone.")
+    raise HistoryMissing(
+        f"There is no commit {name!r}: the history of {start[:12]} does not go back so far.",
+        next_step="A first commit has nothing to be compared with; name another `--base`, or check the next change.",
     )
 
 
@@ -102,6 +118,20 @@ def merge_base(repository: Repository, one: str, other: str) -> str:
 def is_ancestor(repository: Repository, one: str, other: str) -> bool:
     """Whether ``one`` is in the history of ``other``, as far as the clone has it."""
     return repository.ask("merge-base", "--is-ancestor", one, other).status == 0
+
+
+def merged_by(repository: Repository, head: str, tip: str) -> str:
+    """The merge commit on the way to ``tip`` that brought ``head`` in; empty where ``tip`` went on from head itself."""
+    listed = repository.read("rev-list", "--first-parent", "--end-of-options", tip, f"^{head}").split()
+    way = [os.fsdecode(sha) for sha in listed]  # newest first; from the merge on, each holds head
+    if not way or not is_ancestor(repository, head, way[0]):
+        return ""
+    newest, oldest = 0, len(way)
+    while oldest - newest > 1:
+        middle = (newest + oldest) // 2
+        newest, oldest = (middle, oldest) if is_ancestor(repository, head, way[middle]) else (newest, middle)
+    parents = repository.parents(way[newest])
+    return way[newest] if len(parents) > 1 and parents[0] != head else ""
 
 
 def _edges(repository: Repository, one: str, other: str, found: str) -> tuple[str, ...]:

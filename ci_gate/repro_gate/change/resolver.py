@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repro_gate.change.event import PullRequest, Push, QueueEntry, commits_of, default_branch_of
-from repro_gate.change.history import bring, is_ancestor, merge_base, named_commit, remote_of
+from repro_gate.change.history import bring, is_ancestor, is_shallow, merge_base, merged_by, named_commit, remote_of
 from repro_gate.change.repository import Repository
 from repro_gate.errors import HistoryMissing, UsageError
 
@@ -28,8 +28,19 @@ class How(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Moved:
+    """Why base is no longer what head was made for; ``next_step`` where there is a better one than to run again."""
+
+    text: str
+    next_step: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:
-    """The commits to compare, both in the clone with their files; ``notes`` are sentences for the reader."""
+    """The commits to compare, both in the clone with their files; ``notes`` are sentences for the reader.
+
+    ``moved``: nothing can be told by this pair.
+    """
 
     base_sha: str
     head_sha: str
@@ -37,6 +48,7 @@ class Pair:
     head_tree: str
     how: How
     notes: tuple[str, ...] = ()
+    moved: Moved | None = None
 
     @property
     def nothing_changed(self) -> bool:
@@ -52,6 +64,7 @@ class _Search:
     head: str
     event: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
+    moved: Moved | None = None
 
     def parting(self, *others: str) -> str:
         """Where head left the others: of several places the newest, but not head itself if there is another."""
@@ -67,6 +80,38 @@ class _Search:
             if is_ancestor(self.repository, newest, base):
                 newest = base
         return newest
+
+    def ahead(self, tip: str, found: str, *, proposed: bool = False) -> None:
+        """Where head lies in the history of what it is compared with: it was merged, or it is behind.
+
+        ``proposed``: it is what a pull request proposes, so it was not made by going back.
+        """
+        if found != self.head or tip == self.head:
+            return
+        here, there = self.head[:12], tip[:12]
+        merge = merged_by(self.repository, self.head, tip)
+        if not merge and proposed:
+            self.moved = Moved(
+                text=f"Base ({there}) holds head ({here}) already, so head would be compared with itself.",
+                next_step="Name the commit before it was merged by `--base`.",
+            )
+        elif not merge:
+            self.notes.append(f"Base ({there}) is ahead of head ({here}), which holds nothing that base does not have.")
+        else:
+            self.moved = Moved(
+                text=f"{merge[:12]} has merged head into base already, so head would be compared with itself.",
+                next_step=f"Name the commit before the merge: `--base {self.repository.parents(merge)[0]}`.",
+            )
+
+    def rewritten(self, before: str, now: str) -> bool:
+        """Whether the target branch was replaced by another history since the event; in a cut one nobody can tell."""
+        if not (before and now) or before == now or is_shallow(self.repository) or not self.repository.has(before):
+            return False
+        if is_ancestor(self.repository, before, now) or is_ancestor(self.repository, now, before):
+            return False
+        text = f"The target branch was rewritten: {before[:12]}, which the event names, is not in the history of {now[:12]}."
+        self.moved = Moved(text=text)
+        return True
 
 
 def resolve(repository: Repository, *, base: str | None, head: str | None, event: Mapping[str, Any] | None) -> Pair:
@@ -97,6 +142,7 @@ def resolve(repository: Repository, *, base: str | None, head: str | None, event
         head_tree=repository.tree_of(search.head),
         how=how,
         notes=tuple(search.notes),
+        moved=search.moved,
     )
 
 
@@ -128,7 +174,8 @@ def _note_the_work_tree(search: _Search, commits: object) -> None:
 def _given(search: _Search, base: str) -> str:
     named = named_commit(search.repository, base)
     found = search.parting(named)
-    if found != named:
+    search.ahead(named, found)
+    if found not in (named, search.head):
         search.notes.append(f"The base is {found[:12]}, where head left {base!r}; that is at {named[:12]} by now.")
     return found
 
@@ -137,14 +184,17 @@ def _pull_request(search: _Search, commits: PullRequest) -> tuple[How, str]:
     parents = search.repository.parents(search.head)
     # The branch's own last commit may be a merge too ("Merge main into feature"); its first parent is no base.
     if search.head != commits.head and len(parents) == 2 and _merges_the_change(search, parents[1], commits):
-        if commits.base and parents[0] != commits.base:
+        if commits.base and parents[0] != commits.base and not search.rewritten(commits.base, parents[0]):
             search.notes.append(f"The target branch had moved to {parents[0][:12]} when this merge commit was made.")
         return How.MERGE_COMMIT, bring(search.repository, parents[0])
     base = bring(search.repository, commits.base) if commits.base else ""
     tracked = _tracked(search.repository, commits.base_branch)
     if not base and not tracked:
         return _no_event(search)
-    return How.PULL_REQUEST, search.parting(base, tracked)
+    search.rewritten(base, tracked)
+    found = search.parting(base, tracked)
+    search.ahead(tracked or base, found, proposed=search.head == commits.head)
+    return How.PULL_REQUEST, found
 
 
 def _merges_the_change(search: _Search, second: str, commits: PullRequest) -> bool:
@@ -186,7 +236,10 @@ def _no_event(search: _Search) -> tuple[How, str]:
     parents = repository.parents(search.head)
     if len(parents) == 2 and _is_merge_ref(repository, search.head):
         return How.MERGE_COMMIT, bring(repository, parents[0])
-    return How.DEFAULT_BRANCH, search.parting(_default_branch(repository, default_branch_of(search.event)))
+    tip = _default_branch(repository, default_branch_of(search.event))
+    found = search.parting(tip)
+    search.ahead(tip, found)
+    return How.DEFAULT_BRANCH, found
 
 
 def _default_branch(repository: Repository, named: str) -> str:

@@ -16,10 +16,10 @@ from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal, write_file
 from repro_gate.config import Settings, find_root, load
-from repro_gate.errors import ConfigError, ExitCode, Interrupted, UsageError
+from repro_gate.errors import ConfigError, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.model import CheckReport
-from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change
+from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
 from repro_gate.pipeline.request import system_effects
 from repro_gate.report import as_markdown, check_json, check_terminal
 from repro_gate.report.check_outcome import exit_code
@@ -47,7 +47,10 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     """Do it, print it, write it; the exit code."""
     event = read_event(order.event) if order.event is not None else None
     gates = gates_of(order.gates)
-    pair = resolve_change(order.directory, order.base, order.head, event, environ)
+    try:
+        pair = resolve_change(order.directory, order.base, order.head, event, environ)
+    except HistoryMissing as missing:
+        return _without_base(order, gates, missing, terminal, environ)
     settings, weakened = settings_of(order, pair.base_sha, pair.head_sha, environ)
     request = CheckRequest(
         directory=order.directory,
@@ -64,6 +67,21 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     _tell(report, order, terminal, weakened)
     if report.trouble is not None and report.trouble.slug == Interrupted.slug:
         return int(ExitCode.INTERRUPTED)
+    return int(exit_code(report))
+
+
+def _without_base(
+    order: CheckOrder,
+    gates: tuple[str, ...],
+    missing: HistoryMissing,
+    terminal: Terminal,
+    environ: Mapping[str, str],
+) -> int:
+    """An answer like any other, so that reports are written; no policy is known but that of the command itself."""
+    with tempfile.TemporaryDirectory(prefix="rg-config-") as nowhere:
+        settings = load(Path(nowhere), order.overrides, environ)
+    report = without_base(gates, settings, missing, again(order, order.base, order.head))
+    _tell(report, order, terminal, ())
     return int(exit_code(report))
 
 
@@ -146,10 +164,16 @@ def settings_of(
     return settings, tuple(f"this change alters the policy, and was judged by base's: {line}" for line in changed)
 
 
-def again(order: CheckOrder, base: str, head: str) -> str:
+def again(order: CheckOrder, base: str | None, head: str | None) -> str:
     """The whole command that repeats a check, on the same two commits."""
-    valued: dict[str, object] = {"--gates": order.gates, "--event": order.event, "--python": order.python}
+    valued: dict[str, object] = {
+        "--base": base,
+        "--head": head,
+        "--gates": order.gates,
+        "--event": order.event,
+        "--python": order.python,
+    }
     valued |= {f"--{name}": value for name, value in order.overrides.items()}
     options = [f"{name}={value}" for name, value in valued.items() if value is not None]
     dashes = ("--",) if any(argument.startswith("-") for argument in order.arguments) else ()
-    return shlex.join(["repro-gate", "check", f"--base={base}", f"--head={head}", *options, *dashes, *order.arguments])
+    return shlex.join(["repro-gate", "check", *options, *dashes, *order.arguments])

@@ -7,7 +7,7 @@ what any gate decides (gates), and printing.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,16 @@ from repro_gate.change import (
     resolve,
 )
 from repro_gate.config import Settings
-from repro_gate.errors import ExitCode, Interrupted, ReproGateError, disk_full
+from repro_gate.errors import ExitCode, HistoryMissing, Interrupted, ReproGateError, disk_full
 from repro_gate.gates import flaky, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
+from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.gates.fail_to_pass.candidates import Candidates, compare
 from repro_gate.gates.fail_to_pass.conditions import second_collection
 from repro_gate.model import (
     CheckReport,
     Conditions,
+    Finding,
     FlakeReport,
     GateResult,
     GateVerdict,
@@ -128,6 +130,27 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
     )
 
 
+def without_base(gates: tuple[str, ...], settings: Settings, missing: HistoryMissing, command: str) -> CheckReport:
+    """The report where there is no commit to compare with. Nobody's policy is known, so ``settings`` are defaults."""
+    levels = levels_of(settings)
+    wanted = [gate for gate in gates if levels[gate] is not Level.OFF]
+    return CheckReport(
+        base="",
+        head="",
+        how="",
+        gates=tuple(_unanswered(wanted, ReasonCode.NO_BASE, str(missing), missing.next_step)),
+        levels=levels,
+        command=command,
+    )
+
+
+def _unanswered(gates: Iterable[str], reason: ReasonCode, text: str, next_step: str = "") -> Iterator[GateResult]:
+    """The same for each gate: there is no pair of commits of which anything could be told."""
+    finding = Finding(reason=reason, text=text, next_step=next_step or NEXT_STEP[reason])
+    for gate in gates:
+        yield GateResult(gate=gate, verdict=GateVerdict.INCONCLUSIVE, reason=reason, findings=(finding,))
+
+
 def _trouble(error: ReproGateError) -> Trouble:
     return Trouble(slug=error.slug, text=str(error), next_step=error.next_step, details=error.details)
 
@@ -156,7 +179,13 @@ class _Check:
     def all(self) -> None:
         """The gates in order, each result kept as it comes."""
         wanted = [gate for gate in self.request.gates if levels_of(self.request.settings)[gate] is not Level.OFF]
+        if self.pair.moved is not None:
+            moved = self.pair.moved
+            self.results += _unanswered(wanted, ReasonCode.BASE_MOVED, moved.text, moved.next_step)
+            self.notes += self.pair.notes
+            return
         if self.pair.nothing_changed:
+            self.notes += self.pair.notes
             self.results += [
                 GateResult(gate=gate, verdict=GateVerdict.NEUTRAL, reason=ReasonCode.NOTHING_TO_JUDGE)
                 for gate in wanted
@@ -221,6 +250,7 @@ class _Check:
             environment=provision.name,
             command=request.command,
             narrowed=bench.narrowed,
+            unbuilt=provision.unbuilt,
             **facts,
         )
         try:

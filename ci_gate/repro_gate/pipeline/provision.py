@@ -6,6 +6,7 @@ environment is made (environment), and running tests.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import shutil
@@ -52,12 +53,16 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True)
 class Provision:
-    """Rooms by (whose environment, whose tree); ``name`` identifies head's environment."""
+    """Rooms by (whose environment, whose tree); ``name`` identifies head's environment.
+
+    ``unbuilt`` says why the product must be built where it was not.
+    """
 
     rooms: Mapping[tuple[Side, Side], Room]
     packages: frozenset[str]
     name: str
     differing: bool = False
+    unbuilt: str = ""
     notes: tuple[str, ...] = ()
 
     def room(self, environment: Side, tree: Side) -> Room:
@@ -82,7 +87,8 @@ class Provider:
         importables = {side: self._importable(tree) for side, tree in trees.items()}
         packages = frozenset(name for importable in importables.values() for name in importable.packages)
         if python is not None:
-            return self._named(python, importables, packages)
+            named = self._named(python, importables, packages)
+            return dataclasses.replace(named, unbuilt=self._declared(trees[Side.HEAD]).needs_build)
         return self._made(base_python, trees, importables, packages)
 
     def _importable(self, tree: Path) -> Importable:

@@ -33,6 +33,8 @@ def headline(report: CheckReport) -> str:
         GateVerdict.FAIL: "failed",
         GateVerdict.INCONCLUSIVE: "inconclusive",
     }[report.verdict]
+    if not report.base:
+        return f"{said}: no base to compare with"
     return f"{said}: {report.base[:12]} (base) to {report.head[:12]} (head), {report.how}"
 
 

@@ -80,7 +80,8 @@ class Case:
 
     ``packages`` are the product's own top-level names; ``test_data`` changed files below test
     roots (or matched by a declared glob) that are no Python; ``package_data`` those of the
-    product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked for.
+    product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked for;
+    ``unbuilt`` says why the product must be built where nothing builds it.
     """
 
     base_sha: str
@@ -96,6 +97,7 @@ class Case:
     network_allowed: frozenset[str] = frozenset()
     obstacles: tuple[Obstacle, ...] = ()
     narrowed: bool = False
+    unbuilt: str = ""
     environment: str = ""
     overlay: str = ""
     command: str = ""

@@ -24,11 +24,14 @@ from repro_gate.gates.fail_to_pass.recovery import (
     collect_on_base,
     fixture_homes,
     refuse_moved,
+    uncollected,
 )
 from repro_gate.gates.fail_to_pass.repeats import Repeats, repeat_expected
 from repro_gate.gates.fail_to_pass.runner import Ask, Runner, Stopped
+from repro_gate.gates.fail_to_pass.runs import fine
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import surface
+from repro_gate.gates.fail_to_pass.unbuilt import not_built, of_collection, of_runs, of_text
 from repro_gate.gates.fail_to_pass.verdict import Situation, decide
 from repro_gate.model import (
     Conditions,
@@ -74,6 +77,7 @@ class _Proof:
     notes: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     reached: dict[str, Exercise] = field(default_factory=dict)
+    lacking: dict[Side, set[str]] = field(default_factory=dict)
     stopped: Stopped | None = None
 
     def run(self) -> None:
@@ -85,6 +89,7 @@ class _Proof:
         marked = {test for test, item in head.items.items() if item.network}
         case = self.case = replace(case, network_allowed=case.network_allowed | marked)
         base = self._collect_control()
+        self._refuse_unbuilt(of_collection(base), of_collection(head), empty=not base.items)
         self._uncollected_on_head(head, base)
         most = self.runner.policy.most_candidates
         self.candidates = compare(case, base.items, head.items, unstable=unstable, most=most)
@@ -147,6 +152,7 @@ class _Proof:
             head = self.runner.collect(HEAD)
             again = self.runner.collect(HEAD, second_collection())
         except CollectionFailed as error:
+            self.lacking[Side.HEAD] = of_text(error.details)
             raise Stopped(ReasonCode.FAILS_ON_HEAD, f"head cannot be collected: {error}") from None
         if not head.items and not head.failures:
             raise Stopped(ReasonCode.NO_ITEMS, "pytest collected no test at all on head")
@@ -156,6 +162,7 @@ class _Proof:
         try:
             return self.runner.collect(CONTROL)
         except CollectionFailed as error:
+            self._refuse_unbuilt(of_text(error.details), self.lacking.get(Side.HEAD, set()))
             raise Stopped(ReasonCode.BASE_BROKEN, f"base's own tests cannot be collected: {error}") from None
 
     def _uncollected_on_head(self, head: Collection, base: Collection) -> None:
@@ -170,6 +177,10 @@ class _Proof:
             self.refused.append(
                 Refused(id=failed.node, reason=ReasonCode.FAILS_ON_HEAD, why=why, on_head=failed.failure)
             )
+
+    def _refuse_unbuilt(self, base: set[str], head: set[str], *, empty: bool = False) -> None:
+        if why := not_built(self.case, base, head, base_is_empty=empty):
+            raise Stopped(ReasonCode.NEEDS_BUILD, why)
 
     def _context(self, head: Collection) -> Context:
         return Context(
@@ -221,14 +232,15 @@ class _Proof:
                 text = f"base's tests fail in head's environment and pass in their own: {', '.join(broken[:20])}"
                 self.findings.append(Finding(reason=ReasonCode.ENV_DELTA, text=text))
                 broken = []
-        self.broken = sorted(broken)
         if broken:
+            self.broken = sorted(broken)
+            self._refuse_unbuilt(*(of_runs(self.runner.seen, side) for side in (Side.CONTROL, Side.HEAD)))
             raise Stopped(ReasonCode.BASE_BROKEN, f"base's own tests fail on base: {', '.join(self.broken[:20])}")
 
     def _red(self, stage: Stage, tests: list[str], base: Collection) -> list[str]:
         """Which tests fail together and again alone; tests that need the network are another gate's matter."""
         runs = self.runner.one(Ask(stage=stage, tests=tuple(tests)))
-        red = [test for test, run in runs.items() if not _fine(run) and not network(run)]
+        red = [test for test, run in runs.items() if not fine(run) and not network(run)]
         # A test that only our seeds make fail (a coin, say) is no sign of a broken base.
         asks = [
             Ask(stage=stage, tests=(test,), mode=Mode.FRESH, files=(base.items[test].file,), conditions=conditions)
@@ -236,7 +248,7 @@ class _Proof:
             for conditions in _SEEDS
         ]
         again = [pair for found in self.runner.run(asks) for pair in found.items()]
-        cured = sorted({test for test, run in again if _fine(run)})
+        cured = sorted({test for test, run in again if fine(run)})
         if cured:
             self.notes.append(f"failed on base together, and passed alone or with other seeds: {', '.join(cured)}")
         return [test for test in red if test not in cured]
@@ -321,7 +333,7 @@ class _Proof:
             if refused is not None:
                 self.refused.append(refused)
             elif before is None:
-                self.refused.append(_uncollected(test, on_base.reasons.get(file)))
+                self.refused.append(uncollected(test, on_base.reasons.get(file)))
             elif before.outcome is Outcome.PASSED:
                 passing[test] = file
             else:
@@ -432,16 +444,3 @@ class _Proof:
             steady, unsteady = repeat_expected(self.runner, expected)
             self.proved += steady
             self.refused += unsteady
-
-
-def _fine(run: TestRun) -> bool:
-    """Does not speak against base: passed, skipped, or failed as expected."""
-    return run.outcome.good or run.outcome is Outcome.SKIPPED
-
-
-def _uncollected(test: str, why: tuple[ReasonCode, str] | None) -> Refused:
-    """A test that could not even be collected on base: never a proof."""
-    code, text = why if why is not None else (ReasonCode.COLLECT, "it is not among base's tests")
-    if code is ReasonCode.MISSING_SYMBOL:
-        return Refused(id=test, reason=ReasonCode.IMPORT_ONLY, why=f"its file needs a name that base lacks: {text}")
-    return Refused(id=test, reason=code, why=f"could not be collected on base: {text}")

@@ -17,7 +17,7 @@ from repro_gate.gates.fail_to_pass.reasons import API, classify, is_signature, m
 from repro_gate.gates.fail_to_pass.runner import Ask
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface
-from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Side, TestRun
+from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Refused, Side, TestRun
 
 BASE = Stage(side=Side.BASE)
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
@@ -187,3 +187,11 @@ def _moved(judge: Judge, module: str, name: str) -> bool:
 
 def _file(node: str) -> str:
     return node.partition("::")[0]
+
+
+def uncollected(test: str, why: tuple[ReasonCode, str] | None) -> Refused:
+    """A test that could not even be collected on base: never a proof."""
+    code, text = why if why is not None else (ReasonCode.COLLECT, "it is not among base's tests")
+    if code is ReasonCode.MISSING_SYMBOL:
+        return Refused(id=test, reason=ReasonCode.IMPORT_ONLY, why=f"its file needs a name that base lacks: {text}")
+    return Refused(id=test, reason=code, why=f"could not be collected on base: {text}")

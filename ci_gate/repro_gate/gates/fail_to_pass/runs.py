@@ -32,6 +32,11 @@ def worst(runs: Iterable[TestRun], test: str) -> TestRun:
     return min(own, key=lambda run: (_WORST_FIRST.index(run.outcome), run.failure is None, _key(run)))
 
 
+def fine(run: TestRun) -> bool:
+    """Does not speak against base: passed, skipped, or failed as expected."""
+    return run.outcome.good or run.outcome is Outcome.SKIPPED
+
+
 def forged(result: ExperimentResult) -> bool:
     """The process went to its end and a control test still did not do what it must."""
     return result.ending is Ending.DONE and not result.controls_held
