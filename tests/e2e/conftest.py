@@ -150,6 +150,7 @@ class Scanned:
 def scanned(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Scanned:
     """The flaky project after its scan. Do not change it: copy it."""
     project = write_files(tmp_path_factory.mktemp("scanned"), FLAKY)
+    (project / "out").mkdir()
     done = shell.scan(project, "--report-json", "out/report.json", "--junit-xml", "out/junit.xml")
     return Scanned(
         project=project,

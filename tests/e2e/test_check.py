@@ -150,6 +150,29 @@ def test_the_policy_is_that_of_base_and_what_the_change_alters_of_it_is_said(
     assert 'this change alters the policy, and was judged by base\'s: gate-fail-to-pass: "block"' in done.words
 
 
+def test_a_configuration_of_head_that_cannot_be_read_is_named_with_what_was_meant(
+    shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
+) -> None:
+    misspelt = BASE["pyproject.toml"] + '[tool.repro-gate]\ngate-fail-to-pas = "off"\n'
+    place = change(tmp_path, {**HEAD, "pyproject.toml": misspelt})
+    done = checked(shell, place, *QUICK, *sandbox)
+    assert done.code == 0, done
+    assert "the configuration of this change cannot be read, and base's was used: pyproject.toml" in done.words
+    assert "gate-fail-to-pas" in done.words
+    assert 'did you mean "gate-fail-to-pass"?' in done.words
+
+
+@pytest.mark.parametrize("python", ["no-such-python", "/bin/true"])
+def test_an_interpreter_that_is_none_says_which_option_names_another(shell: Shell, tmp_path: Path, python: str) -> None:
+    place = change(tmp_path, HEAD)
+    done = checked(shell, place, "--python", python, "--report-json", "r.json")
+    assert done.code == 3, done
+    trouble = report_of(place)["trouble"]
+    assert trouble["slug"] == "missing-tool"
+    assert python in trouble["text"]
+    assert "`--python`" in trouble["next_step"]
+
+
 def test_a_gate_that_only_warns_blocks_nothing(shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]) -> None:
     base = {**BASE, "repro-gate.toml": 'gate-fail-to-pass = "warn"\n'}
     place = change(tmp_path, {"till.py": BASE["till.py"].replace("2 *", "3 *")}, base=base)
@@ -211,6 +234,8 @@ def test_a_base_that_is_ahead_of_head_is_said(shell: Shell, tmp_path: Path) -> N
         (("--base", "main", "--gates", "flakey"), "did you mean flaky?"),
         (("--base", "main", "--event", "nothing.json"), "nothing.json"),
         (("--base", "main", "--sandbox", "jail"), "sandbox"),
+        (("--base", "main", "--report-json", "nowhere/deep/r.json"), "There is no directory 'nowhere/deep'"),
+        (("--base", "main", "--summary", "nowhere/s.md"), "There is no directory 'nowhere'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_runs(

@@ -1,4 +1,4 @@
-"""Scans that are cut short: by Ctrl-C, by SIGTERM, by a server that dies, by a disk that is full."""
+"""Scans and checks that are cut short: by Ctrl-C, by SIGTERM, by a server that dies, by a disk that is full."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import MakeProject
+from tests.corpus.every import named
 from tests.e2e.conftest import SHORT, Shell
+from tests.gitrepo import Repo
 
 # Each test tells who runs it, in a file outside of every copy of the project, and then takes a while.
 SLOW = {
@@ -200,6 +203,65 @@ def test_capsules_that_do_not_fit_are_left_out_and_the_finding_is_reported(
     assert [path.name for path in small_disk.rglob("*") if path.is_file()] == ["full"]
 
 
+@pytest.fixture
+def proving(tmp_path: Path, bubblewrap_why_not: str) -> tuple[Path, tuple[str, ...]]:
+    """A change that is proved, and the check of it."""
+    if bubblewrap_why_not:
+        pytest.skip(bubblewrap_why_not)
+    shape = named("fix-with-test")
+    repo, base, _ = shape.write(tmp_path / "repo")
+    where = ("--sandbox", "bubblewrap", "--python", sys.executable, "--report-json", "../r.json")
+    return repo.path, ("check", "--base", base, "--gates", "fail-to-pass", *where)
+
+
+@pytest.mark.parametrize("room", [24, 120, 220])
+def test_a_check_on_a_full_disk_is_inconclusive_and_leaves_nothing_behind(
+    room: int, shell: Shell, proving: tuple[Path, tuple[str, ...]], small_disk: Path
+) -> None:
+    place, command = proving
+    free = os.statvfs(small_disk)
+    (small_disk / "full").write_bytes(b"x" * (free.f_bavail * free.f_frsize - room * 1024))
+    done = shell.gate(*command, cwd=place, env={"TMPDIR": str(small_disk), "REPRO_GATE_JOBS": "1"})
+    assert done.code == 3, done
+    assert "o space left" in done.words
+    assert str(small_disk) in done.words
+    assert "Traceback" not in done.words
+    report = report_of(place.parent)
+    assert (report["verdict"], report["trouble"]["slug"]) == ("inconclusive", "disk-full")
+    assert "next:" in done.out
+    assert [path.name for path in small_disk.iterdir()] == ["full"]
+
+
+def test_a_test_that_finds_the_disk_full_is_not_blamed_for_it(
+    shell: Shell, proving: tuple[Path, tuple[str, ...]], small_disk: Path
+) -> None:
+    place, command = proving
+    repo = Repo(place)
+    greedy = "\n\ndef test_greedy(tmp_path):\n    (tmp_path / 'x').write_bytes(b'x' * 4 * 2**20)\n"
+    repo.commit({"tests/test_price.py": (place / "tests/test_price.py").read_text(encoding="utf-8") + greedy})
+    done = shell.gate(*command, cwd=place, env={"TMPDIR": str(small_disk)})
+    assert done.code == 3, done
+    assert "for the tests themselves" in done.words
+    assert report_of(place.parent)["trouble"]["slug"] == "disk-full"
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_proof_whose_capsule_does_not_fit_is_printed_all_the_same(
+    shell: Shell, proving: tuple[Path, tuple[str, ...]], small_disk: Path
+) -> None:
+    place, command = proving
+    free = os.statvfs(small_disk)
+    (small_disk / "full").write_bytes(b"x" * (free.f_bavail * free.f_frsize - 8192))
+    done = shell.gate(*command, "--capsules", str(small_disk / "caps"), cwd=place, env={"REPRO_GATE_REPLAYS": "1"})
+    assert done.code == 3, done
+    assert "proved   tests/test_price.py::test_all" in done.out
+    assert f"no space left to write {small_disk}" in done.words
+    report = report_of(place.parent)
+    assert (report["verdict"], report["trouble"]["slug"]) == ("inconclusive", "disk-full")
+    assert [proof["capsule"] for proof in report["gates"][0]["proved"]] == [None]
+    assert [path.name for path in small_disk.rglob("*") if path.is_file()] == ["full"]
+
+
 def test_a_report_that_does_not_fit_is_printed_all_the_same(
     shell: Shell, project: MakeProject, small_disk: Path
 ) -> None:
@@ -214,8 +276,24 @@ def test_a_report_that_does_not_fit_is_printed_all_the_same(
 
 
 def test_a_report_that_cannot_be_written_there_is_printed_all_the_same(shell: Shell, project: MakeProject) -> None:
-    place = project({"test_a.py": "def test_a():\n    pass\n", "file": "x"})
-    done = shell.scan(place, "--report-json", "file/r.json")
+    test = "import os\n\n\ndef test_a():\n    os.path.isdir(os.environ['TELL']) and os.rmdir(os.environ['TELL'])\n"
+    place = project({"test_a.py": test})
+    (place / "gone").mkdir()
+    done = shell.scan(place, "--report-json", "gone/r.json", env={"TELL": str(place / "gone")})
     assert done.code == 2, done
     assert "1 stable of 1 test" in done.out
-    assert "Cannot write file/r.json" in done.words
+    assert "Cannot write gone/r.json" in done.words
+
+
+@pytest.mark.parametrize("option", ["--report-json", "--junit-xml"])
+@pytest.mark.parametrize("path", ["nowhere/deep/r.out", "file/r.out", "test_a.py/../..", "."])
+def test_a_report_without_a_place_is_refused_before_anything_runs(
+    option: str, path: str, shell: Shell, project: MakeProject
+) -> None:
+    place = project({"test_a.py": "def test_a():\n    pass\n", "file": "x"})
+    done = shell.scan(place, option, path)
+    assert done.code == 2, done
+    assert "stable" not in done.out
+    assert "director" in done.words
+    assert "next:" in done.err
+    assert not (place / "nowhere").exists()

@@ -296,3 +296,12 @@ def test_an_option_wins_over_the_active_environment(shell: Shell, project: MakeP
     env = {"VIRTUAL_ENV": str(empty_python.parents[1])}
     done = shell.scan(project({"test_a.py": GOOD}), "--python", sys.executable, "--no-causes", env=env)
     assert done.code == 0, done
+
+
+def test_a_test_that_is_not_in_its_file_is_named_with_what_was_meant(shell: Shell, checkout: Path) -> None:
+    for door in (("repro-gate", "scan", "--sandbox", "host"), ("pytest", "--repro-flake-check")):
+        env = {"REPRO_GATE_SANDBOX": "host"}
+        done = shell.run(*door, "test_flaky.py::test_zoned", cwd=checkout, env=env, plugins=door[0] == "pytest")
+        assert done.code == 2, done
+        assert "'test_flaky.py::test_zoned' names no test: test_flaky.py has none of this name." in done.words
+        assert "did you mean 'test_flaky.py::test_zone'?" in done.words

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repro_gate.errors import ExitCode, UsageError
-from repro_gate.pipeline.arguments import refuse_missing
+from repro_gate.pipeline.arguments import not_found, refuse_missing
 
 
 @pytest.fixture
@@ -81,3 +81,36 @@ def test_an_absolute_path_is_seen_as_such(place: Path, tmp_path: Path) -> None:
     refuse_missing([str(tmp_path / "tests")], place / "tests", {})
     with pytest.raises(UsageError, match="absent"):
         refuse_missing([str(tmp_path / "absent")], place, {})
+
+
+FILE = "class TestA:\n    def test_deep(self):\n        pass\n\n\ndef test_price():\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("argument", "step"),
+    [
+        ("tests/test_a.py::test_prise", "; did you mean 'tests/test_a.py::test_price'?"),
+        ("tests/test_a.py::TestA::test_dep", "; did you mean 'tests/test_a.py::TestA::test_deep'?"),
+        ("tests/test_a.py::test_price[3]", "; did you mean 'tests/test_a.py::test_price'?"),
+        ("tests/test_a.py::zzz", "there."),
+    ],
+)
+def test_an_id_that_pytest_did_not_find_is_named_with_what_was_meant(argument: str, step: str, place: Path) -> None:
+    (place / "tests/test_a.py").write_text(FILE, encoding="utf-8")
+    said = f"collected 0 items\nERROR: not found: /copy/{argument}\n(no match in any of [<Module test_a.py>])"
+    error = not_found(said, ["-k", "x", argument], place)
+    assert error is not None
+    assert error.exit_code is ExitCode.USAGE
+    assert str(error) == f"{argument!r} names no test: tests/test_a.py has none of this name."
+    assert error.next_step.endswith(step)
+
+
+def test_another_end_of_pytest_is_no_missing_test(place: Path) -> None:
+    argument = "tests/test_a.py::test_x"
+    assert not_found("ERROR: not found: /copy/tests/test_b.py::test_x", [argument], place) is None
+    assert not_found("INTERNALERROR", [argument], place) is None
+    assert not_found("ERROR: not found: /copy/tests/test_a.py::test_x", ["tests"], place) is None
+    (place / "tests/test_a.py").write_text("def (", encoding="utf-8")
+    error = not_found(f"ERROR: not found: /copy/{argument}", [argument], place)
+    assert error is not None
+    assert error.next_step == "Name a test that is there."

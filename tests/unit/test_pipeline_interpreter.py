@@ -52,7 +52,7 @@ def test_an_active_environment_that_is_gone_or_broken_is_not_used(tmp_path: Path
 
 
 def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "out" / "r.json"
+    path = tmp_path / "r.json"
 
     def write_all(stream: TextIO) -> None:
         stream.write("new")

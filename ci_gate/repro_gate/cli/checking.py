@@ -14,7 +14,7 @@ from typing import Any
 from repro_gate.change import open_repository
 from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.session import Terminal, write_file
+from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ConfigError, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
@@ -47,6 +47,7 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     """Do it, print it, write it; the exit code."""
     event = read_event(order.event) if order.event is not None else None
     gates = gates_of(order.gates)
+    refuse_unwritable(order.report_json, order.summary)
     try:
         pair = resolve_change(order.directory, order.base, order.head, event, environ)
     except HistoryMissing as missing:
@@ -140,6 +141,7 @@ def settings_of(
     repository = open_repository(order.directory, environ)
     inside = find_root(order.directory).relative_to(find_tree(order.directory)[0])
     loaded: list[Settings | None] = []
+    said = ""
     for commit in (base, head):
         with tempfile.TemporaryDirectory(prefix="rg-config-") as directory:
             for entry in entries(repository, commit):
@@ -147,14 +149,15 @@ def settings_of(
                     (Path(directory) / Path(entry.path).name).write_bytes(repository.blob(entry.sha))
             try:
                 loaded.append(load(Path(directory), order.overrides, environ))
-            except ConfigError:
+            except ConfigError as broken:
                 if commit == base:
                     raise
                 loaded.append(None)
+                said = f"{broken} {broken.next_step}".replace(f"{directory}/", "")
     settings, later = loaded
     assert settings is not None
     if later is None:
-        return settings, ("the configuration of this change cannot be read; base's was used",)
+        return settings, (f"the configuration of this change cannot be read, and base's was used: {said}",)
     before, after = settings.explain(), later.explain()
     changed = [
         f"{old.split(' = ')[0]}: {old.split(' = ', 1)[1]} -> {new.split(' = ', 1)[1]}"

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.session import Terminal, write_file
+from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
-from repro_gate.errors import ExitCode, ReproGateError
+from repro_gate.errors import CollectionFailed, ExitCode, ReproGateError
 from repro_gate.model import FlakeReport
-from repro_gate.pipeline.arguments import refuse_missing
+from repro_gate.pipeline.arguments import not_found, refuse_missing
 from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.pipeline.scan import scan
 from repro_gate.report import as_json, as_junit
@@ -59,6 +59,7 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         investigate=order.investigate,
     )
     refuse_missing(request.arguments, order.directory, environ)
+    refuse_unwritable(order.report_json, order.junit_xml)
 
     def write(report: FlakeReport) -> None:
         if order.report_json is not None:
@@ -71,7 +72,10 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
             write(report)
 
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
-        report = scan(request, system_effects(bar), on_report=write_early)
+        try:
+            report = scan(request, system_effects(bar), on_report=write_early)
+        except CollectionFailed as failed:
+            raise not_found(failed.details, request.arguments, order.directory) or failed from failed
     unwritten: ReproGateError | None = None
     try:
         write(report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import signal
 import sys
 import time
@@ -116,10 +117,24 @@ def _signals_interrupt() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def refuse_unwritable(*paths: Path | None) -> None:
+    """Raise UsageError for a report that has no directory to be written in, before anything has run for it."""
+    for path in paths:
+        if path is None:
+            continue
+        folder = path.parent
+        if not folder.is_dir():
+            raise UsageError(
+                f"There is no directory {str(folder)!r} for the report {path.name!r}.",
+                next_step=f"Make it first (`mkdir -p {shlex.quote(str(folder))}`), or name a file elsewhere.",
+            )
+        if path.is_dir():
+            raise UsageError(f"{str(path)!r} is a directory.", next_step="Name a file in it.")
+
+
 def write_file(path: Path, write: Callable[[TextIO], None]) -> None:
     """Write a report whole or not at all. Raises DiskFull, or UsageError where that cannot be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(f".{path.name}.part")
         try:
             with half.open("w", encoding="utf-8") as stream:

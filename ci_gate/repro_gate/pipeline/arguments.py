@@ -1,11 +1,12 @@
 """What a scan is pointed at: paths and ids that do not exist are refused before anything is started.
 
 Belongs here: telling paths from options among pytest's arguments, without pytest. In doubt a word is
-left for pytest to judge. Does not belong here: collecting.
+left for pytest to judge; what it then did not find is said as plainly. Does not belong here: collecting.
 """
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -83,6 +84,38 @@ def refuse_missing(arguments: Iterable[str], directory: Path, environ: Mapping[s
                 f"{named} in {directory}.",
                 next_step=f"Name a file, a directory or a test id as seen from there{_meant(path, directory)}",
             )
+
+
+def not_found(said: str, arguments: Iterable[str], directory: Path) -> UsageError | None:
+    """The error for an id whose file is there and holds no such test, by pytest's last words; None for other ends."""
+    missing = re.findall(r"^ERROR: not found: (.+)$", said, re.MULTILINE)
+    for argument in _paths(tuple(arguments)):
+        path, colons, rest = argument.partition("::")
+        if colons and any(line.strip().endswith(f"{Path(path).name}::{rest}") for line in missing):
+            return UsageError(
+                f"{argument!r} names no test: {path} has none of this name.",
+                next_step=f"Name a test that is there{_meant_test(directory / path, path, rest)}",
+            )
+    return None
+
+
+def _meant_test(file: Path, path: str, rest: str) -> str:
+    """Did-you-mean from the tests that the file's text shows; the end of a sentence."""
+    try:
+        body = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return "."
+    near = difflib.get_close_matches(rest.partition("[")[0], list(_tests_in(body)), n=1)
+    return f"; did you mean {f'{path}::{near[0]}'!r}?" if near else "."
+
+
+def _tests_in(body: list[ast.stmt], above: str = "") -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield f"{above}{node.name}"
+        elif isinstance(node, ast.ClassDef):
+            yield f"{above}{node.name}"
+            yield from _tests_in(node.body, f"{above}{node.name}::")
 
 
 def _exists(path: Path) -> bool:

@@ -7,6 +7,7 @@ what any gate decides (gates), and printing.
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,7 +104,7 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
         sentence = f"Interrupted before there was a result of {left or 'the check'}."
         trouble = _trouble(Interrupted(sentence, next_step="Run the same command again."))
     except OSError as broken:
-        full = disk_full(broken, "temporary files")
+        full = disk_full(broken, f"temporary files ({tempfile.gettempdir()})")
         if full is None:
             raise
         trouble = _trouble(full)

@@ -12,12 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from repro_gate.errors import CollectionFailed, DiskFull
 from repro_gate.experiment import Job, Lab, Project
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, TestRun
 from repro_gate.pipeline.provision import Provision, Room
 from repro_gate.sandbox import Sandbox
 
+_NO_SPACE = "[Errno 28]"
+_NO_TEMPORARY = "No usable temporary directory"  # what Python makes of a disk that is full from the start
+_LEAST_SPACE = 1 << 20  # bytes
 _STEP = 0.02  # seconds that one lab is waited for while others work, too
 
 
@@ -43,11 +47,17 @@ class LabBench:
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
 
     def collect(self, stage: Stage, conditions: Conditions) -> Collection:
-        """Collect all selected tests on a stage. Raises CollectionFailed."""
+        """Collect all selected tests on a stage. Raises CollectionFailed, or DiskFull where that is why."""
         if (stage, conditions) in self._collected:
             return self._collected[stage, conditions]
         self.progress(f"collecting on {_words(stage)}")
-        facts = self.lab(stage).collect(Experiment(tests=None, conditions=conditions))
+        lab = self.lab(stage)
+        try:
+            facts = lab.collect(Experiment(tests=None, conditions=conditions))
+        except CollectionFailed as failed:
+            if any(words in failed.details for words in (_NO_SPACE, _NO_TEMPORARY)):
+                raise DiskFull(f"No space left in {self.directory} for pytest to start.") from failed
+            raise
         self._facts.setdefault(
             stage.side,
             {"python": str(facts.hello.get("python", "")), "pytest": str(facts.ready.get("pytest", ""))},
@@ -80,7 +90,14 @@ class LabBench:
             for lab in labs.values():
                 if lab.busy:
                     lab.step(_STEP)
+        if any(_NO_SPACE in run.failure.message for run in ended if run.failure is not None):
+            self._refuse_full_disk()
         return [job.result for job in jobs if job.result is not None]
+
+    def _refuse_full_disk(self) -> None:
+        """A test that fails for want of space says nothing, if it is true; some only play it."""
+        if shutil.disk_usage(self.directory).free < _LEAST_SPACE:
+            raise DiskFull(f"No space left in {self.directory} for the tests themselves.")
 
     def plain_lab(self, stage: Stage, files: tuple[str, ...] = ()) -> Lab:
         """A lab of its own on a collected stage's tree, in which nothing is watched. The caller opens it.

@@ -40,9 +40,15 @@ class Interpreter:
     library: tuple[str, ...] = ()
 
 
+_NAME_ANOTHER = "Name an interpreter that is there, and that has the project's dependencies, with `--python`."
+
+
 def probe(python: str, env: Mapping[str, str], cwd: Path) -> Interpreter:
     """Ask ``python`` about itself. Raises MissingTool where it is none, or older than 3.9."""
-    done = run([python, "-c", PROBE], env=env, cwd=cwd, timeout=60)
+    try:
+        done = run([python, "-c", PROBE], env=env, cwd=cwd, timeout=60)
+    except MissingTool as missing:
+        raise MissingTool(str(missing), next_step=_NAME_ANOTHER) from missing
     return interpreter_of(python, done.stdout, done.stderr)
 
 
@@ -52,12 +58,14 @@ def interpreter_of(python: str, answer: str, complaint: str) -> Interpreter:
         facts = json.loads(answer)
     except ValueError:
         raise MissingTool(
-            f"{python!r} does not answer as a Python interpreter.", details=(complaint or answer)[-2000:]
+            f"{python!r} does not answer as a Python interpreter.",
+            next_step=_NAME_ANOTHER,
+            details=(complaint or answer)[-2000:],
         ) from None
     if tuple(map(int, facts["version"].split("."))) < (3, 9):
         raise MissingTool(
             f"{python!r} is Python {facts['version']}; the plugin needs 3.9 or later.",
-            next_step="Name another interpreter with `--python`.",
+            next_step=_NAME_ANOTHER,
         )
     directories = {facts["prefix"], facts["base"], *facts["path"]}
     directories.update(str(Path(link).parent) for link in facts["links"])
