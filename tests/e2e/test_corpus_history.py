@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from repro_gate import capsule
+from repro_gate.config import load
 from repro_gate.errors import HistoryMissing
 from repro_gate.gates.fail_to_pass import merge_legs
 from repro_gate.model import CheckReport, GateResult, GateVerdict, ReasonCode
+from repro_gate.pipeline.proofs import ProofReplay, opened, replay_proof
+from repro_gate.pipeline.request import system_effects
 from tests.corpus.driver import answer_of, differences, run
 from tests.corpus.every import named
 from tests.corpus.shape import ALL, BROKEN, FIXED, NEW, OLD, PASS, PRICE, PROJECT, SHOP, TESTS, Shape, commit, fix
@@ -174,6 +179,25 @@ DELTA = Shape(
 )
 
 
+def replayed_in(place: Path, path: Path, more: Mapping[str, str]) -> tuple[list[tuple[bool, bool]], tuple[str, ...]]:
+    """Whether base was red and head green, and notes; the environments are made as in the check."""
+    manifest = capsule.read(path).manifest
+    assert manifest.proof is not None
+    environ = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **more}
+    wanted = ProofReplay(
+        manifest=manifest,
+        proof=manifest.proof,
+        directory=place,
+        head=None,
+        settings=load(place, {"sandbox": "bubblewrap"}, environ),
+        python=None,
+        effects=dataclasses.replace(system_effects(), environ=environ),
+    )
+    with opened(wanted) as (bench, notes):
+        done = replay_proof(manifest, manifest.proof, bench, 1, lambda *_: None)
+    return [(red.same, green.same) for red, green in done], notes
+
+
 @pytest.mark.deep
 def test_dependencies_that_differ_between_the_sides(tmp_path: Path) -> None:
     """Both shapes together: their environments are the same two."""
@@ -185,7 +209,14 @@ def test_dependencies_that_differ_between_the_sides(tmp_path: Path) -> None:
     more |= {"PIP_FIND_LINKS": str(wheels), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     for shape in (BUMP, DELTA):
         repo, base, head = shape.write(tmp_path / shape.name)
-        answer = answer_of(run(shape, repo.path, base, head, "bubblewrap", python=None, more=more))
+        into = tmp_path / "capsules"
+        report = run(shape, repo.path, base, head, "bubblewrap", python=None, more=more, capsules=into)
+        answer = answer_of(report)
         if "prepare-failed" in answer.trouble and "alpha" not in answer.trouble:
             pytest.skip(f"pip cannot install pytest: {answer.trouble[-300:]}")
         assert differences(shape, answer) == []
+        (proof,) = report.gates[0].proved
+        assert proof.capsule is not None, report.notes
+        done, notes = replayed_in(repo.path, Path(proof.capsule.path), more)
+        assert done == [(True, True)]
+        assert not [note for note in notes if "environment" in note]

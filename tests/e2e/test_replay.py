@@ -77,6 +77,13 @@ def test_another_failure_of_the_same_test_is_not_taken_for_the_expected_one(
     assert "DIFFERENT (another failure)" in done.out
 
 
+def test_another_head_is_for_proofs_alone(shell: Shell, capsule: Path, checkout: Path) -> None:
+    done = shell.gate("replay", str(capsule), "--head", "main", cwd=checkout)
+    assert done.code == 2, done
+    assert "`--head` is for the capsule of a proof" in done.words
+    assert "next:" in done.err
+
+
 def test_a_directory_that_is_not_there_is_a_usage_error(shell: Shell, capsule: Path, tmp_path: Path) -> None:
     done = shell.gate("replay", str(capsule), "--repo", str(tmp_path / "nowhere"), cwd=tmp_path)
     assert done.code == 2, done
