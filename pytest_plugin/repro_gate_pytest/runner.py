@@ -15,6 +15,7 @@ import pytest
 
 from repro_gate_pytest import axes, controls, evidence, failure, hang, wire
 from repro_gate_pytest.channel import Channel
+from repro_gate_pytest.witness import Witness
 
 _exit = os._exit
 _MOST_TEXT = 16_000
@@ -30,6 +31,9 @@ class Runner:
         self._controls = controls.make(session)
         self._failures: dict[str, dict[str, Any]] = {}
         self._reports: list[Any] = []
+        # Registered here, after all others and before us: its wrappers are the innermost.
+        self._witness = Witness(zones, session.config.pluginmanager)
+        session.config.pluginmanager.register(self._witness, "repro-gate-witness")
 
     def watch_time(self, command: Mapping[str, Any]) -> None:
         """Have a test that takes its whole time leave a stack beside this run's channel."""
@@ -64,6 +68,7 @@ class Runner:
         self._reports = []
         aborted: BaseException | None = None
         try:
+            self._witness.begin(item)
             axes.before_test(item.nodeid)
             evidence.begin()
             for observer in self._observers:
@@ -79,6 +84,10 @@ class Runner:
         if aborted is not None:
             frame["o"] = "error"
             frame["f"] = failure.describe(aborted, "call", self._zones)
+        elif index >= 0:
+            against = self._witness.contradiction(item, self._reports)
+            if against:
+                frame["c"] = against
         if seen:
             frame["e"] = seen
         if touched:
@@ -117,7 +126,8 @@ class Runner:
         """Keep the exception's own frames, before anything is rendered to text."""
         yield
         if call.excinfo is not None:
-            self._failures[call.when] = failure.describe(call.excinfo.value, call.when, self._zones)
+            phase = "hook" if self._witness.by_a_hook(item, call) else call.when
+            self._failures[call.when] = failure.describe(call.excinfo.value, phase, self._zones)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:

@@ -29,7 +29,7 @@ READY = "ready"  # count, fork: bool, reason: str, plugins: [...], notes: [...]
 FORKED = "forked"  # run, pid
 EXITED = "exited"  # run, status (as os.waitpid), why: "" | "timeout" | "memory" | "killed"
 BEGIN = "begin"  # t: index
-RESULT = "result"  # t, o(utcome), s(econds), f(ailure)?, e(vidence)?, x (touched axes)?, out(put)?
+RESULT = "result"  # t, o(utcome), s(econds), f(ailure)?, e(vidence)?, x (touched axes)?, out(put)?, c(ontradicts what was seen)?
 NOTE = "note"  # text: something the harness saw
 END = "end"  # ran: count of results, so that a lost frame is noticed
 

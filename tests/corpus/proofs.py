@@ -309,6 +309,34 @@ SHAPES = (
         proved={node("test_sum"): "assertion"},
     ),
     Shape(
+        name="conftest-that-runs-tests-by-itself",
+        row="20",
+        verdict=PASS,
+        reason="proved",
+        base={
+            "tests/conftest.py": """\
+                import asyncio
+
+                import pytest
+
+
+                @pytest.hookimpl(hookwrapper=True)
+                def pytest_runtest_makereport(item, call):
+                    outcome = yield
+                    setattr(item, "report_" + call.when, outcome.get_result())
+
+
+                @pytest.hookimpl(tryfirst=True)
+                def pytest_pyfunc_call(pyfuncitem):
+                    if asyncio.iscoroutinefunction(pyfuncitem.obj):
+                        asyncio.run(pyfuncitem.obj())
+                        return True
+                """
+        },
+        head=fix("async def test_all():\n    assert total([1, 2]) == 3\n"),
+        proved={ALL: "assertion"},
+    ),
+    Shape(
         name="marker-that-only-head-registers",
         row="strict markers",
         verdict=PASS,

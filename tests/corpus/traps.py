@@ -53,7 +53,7 @@ SHAPES = (
         name="forging-conftest-that-fails-one-test-on-base",
         row="20",
         verdict=FAIL,
-        reason="unexplained",
+        reason="tampered",
         head=fix(
             "def test_all():\n    total([1, 2])\n",
             **{
@@ -72,7 +72,75 @@ SHAPES = (
                     """
             },
         ),
-        refused={ALL: "unexplained", node("test_nothing"): "passes_on_base"},
+    ),
+    Shape(
+        name="forging-conftest-that-passes-one-test-on-head",
+        row="20",
+        verdict=FAIL,
+        reason="tampered",
+        head=fix(
+            "def test_all():\n    assert total([1, 2]) == 4\n",
+            **{
+                "tests/conftest.py": """\
+                    import pytest
+                    from shop.price import total
+
+
+                    @pytest.hookimpl(tryfirst=True, hookwrapper=True)
+                    def pytest_runtest_logreport(report):
+                        if report.nodeid.endswith("test_all") and total([1]) == 1:
+                            report.outcome, report.longrepr = "passed", None
+                        yield
+                    """
+            },
+        ),
+    ),
+    Shape(
+        name="conftest-that-swallows-one-tests-failure-on-head",
+        row="20",
+        verdict=FAIL,
+        reason="tampered",
+        head=fix(
+            "def test_all():\n    assert total([1, 2]) == 4\n",
+            **{
+                "tests/conftest.py": """\
+                    from shop.price import total
+
+
+                    def pytest_collection_modifyitems(items):
+                        for item in items:
+                            if item.name == "test_all" and total([1]) == 1:
+                                item.runtest = lambda run=item.runtest: quiet(run)
+
+
+                    def quiet(run):
+                        try:
+                            run()
+                        except AssertionError:
+                            pass
+                    """
+            },
+        ),
+    ),
+    Shape(
+        name="conftest-that-raises-for-one-test-on-base",
+        row="20",
+        verdict=FAIL,
+        reason="conftest",
+        head=fix(
+            "def test_all():\n    total([1, 2])\n",
+            **{
+                "tests/conftest.py": """\
+                    from shop.price import total
+
+
+                    def pytest_runtest_call(item):
+                        if item.name == "test_all":
+                            assert total([1, 2]) == 3
+                    """
+            },
+        ),
+        refused={ALL: "conftest", node("test_nothing"): "passes_on_base"},
     ),
     Shape(
         name="forging-stdout",

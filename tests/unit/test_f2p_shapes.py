@@ -443,6 +443,30 @@ def test_a_control_that_does_not_hold_certifies_nothing(side: Side, verdict: Gat
     assert result.proved == ()
 
 
+@pytest.mark.parametrize(
+    ("side", "verdict", "reason"),
+    [("head", FAIL, "tampered"), ("base", FAIL, "tampered"), ("control", INCONCLUSIVE, "base_broken")],
+)
+def test_a_report_that_contradicts_what_was_seen_certifies_nothing(
+    side: str, verdict: GateVerdict, reason: str
+) -> None:
+    def forged(then: Behaviour) -> Behaviour:
+        said = "reported as passed in call, where E was raised"
+        return lambda seen: dataclasses.replace(then(seen), contradiction=said if seen.side == side else "")
+
+    sim = Sim(name=NEW, head=forged(passes()), base=forged(fails()), control=forged(passes()))
+    result = judged(old(), sim)
+    came_to(result, verdict, reason)
+    assert result.proved == ()
+    assert "where E was raised" in result.findings[0].text
+
+
+def test_what_a_hook_raises_on_base_is_no_proof() -> None:
+    result = judged(old(), Sim(name=NEW, base=fails(phase="hook", zones="T")))
+    came_to(result, FAIL, "fixture")
+    assert why(result) == "fixture"
+
+
 def test_a_conftest_that_forges_outcomes_in_its_folder_is_caught_by_a_canary_there() -> None:
     forged = Sim(name=NEW, base=passes(), head=passes())
     came_to(judged(old(), forged, forging_below=frozenset({Side.HEAD})), FAIL, "tampered")

@@ -98,6 +98,7 @@ class Activity:
                 evidence=Evidence.from_json(frame["e"]) if "e" in frame else None,
                 touched=tuple(map(str, frame.get("x", ()))),
                 output=str(frame.get("out", "")),
+                contradiction=str(frame.get("c", "")),
             )
         )
 

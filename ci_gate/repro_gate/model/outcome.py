@@ -146,7 +146,10 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestRun:
-    """One test in one experiment. ``touched`` names axes the test was seen to read from."""
+    """One test in one experiment. ``touched`` names axes the test was seen to read from.
+
+    ``contradiction``: what its report says otherwise than what was seen first-hand, as a sentence.
+    """
 
     __test__ = False
 
@@ -157,3 +160,4 @@ class TestRun:
     evidence: Evidence | None = None
     touched: tuple[str, ...] = ()
     output: str = ""
+    contradiction: str = ""

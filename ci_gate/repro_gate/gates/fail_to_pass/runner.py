@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from repro_gate.experiment import arrange, start_of
 from repro_gate.gates.fail_to_pass.case import Bench, Collection, Policy, Request, Stage
-from repro_gate.gates.fail_to_pass.runs import forged, lost, worst
+from repro_gate.gates.fail_to_pass.runs import contradicted, forged, lost, worst
 from repro_gate.model import (
     Conditions,
     Experiment,
@@ -122,6 +122,9 @@ class Runner:
         if lost(result):
             self.without_result.update((ask.stage.side, test) for test in ask.tests)
             return {test: TestRun(id=test, outcome=Outcome.NOT_RUN, seconds=0.0) for test in ask.tests}
+        if against := contradicted(result, ask.tests):
+            reason = ReasonCode.BASE_BROKEN if ask.stage.side is Side.CONTROL else ReasonCode.TAMPERED
+            raise Stopped(reason, f"{against.id}: {against.contradiction} ({ask.stage.side})")
         found = {test: worst(result.runs, test) for test in ask.tests}
         for test, run in found.items():
             self.seen[ask.stage.side, test].append(run)

@@ -47,6 +47,12 @@ def lost(result: ExperimentResult) -> bool:
     return result.ending is not Ending.DONE and not result.controls_held
 
 
+def contradicted(result: ExperimentResult, tests: Iterable[str]) -> TestRun | None:
+    """The first of these tests whose report says otherwise than what was seen."""
+    asked = frozenset(tests)
+    return next((run for run in result.runs if run.contradiction and run.id in asked), None)
+
+
 def _key(run: TestRun) -> str:
     """Makes the choice between equally bad reports independent of their order."""
     return run.failure.fingerprint if run.failure is not None else ""
