@@ -1,12 +1,15 @@
-"""The two control tests of every experiment: one must pass, one must fail.
+"""The control tests of every experiment: one must pass, and one in each folder of its tests must fail.
 
 They run through the same hooks as the tests beside them: pytest asks a conftest.py only about
 tests below it. If one does not do what it must, some hook rewrites what tests do, and nothing
-else in that experiment can be believed.
+else in that experiment can be believed. They are made after collection, so that no option or hook
+of the project deselects them.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -62,9 +65,30 @@ class Control(pytest.Item):
         return MESSAGE
 
 
-def make(session: Any) -> dict[int, Control]:
-    """The controls by their index on the wire."""
-    passing = Control.from_parent(session, name="repro-gate-control-pass")
-    failing = Control.from_parent(session, name="repro-gate-control-fail")
-    failing.must_fail = True
-    return {wire.CONTROL_PASS: passing, wire.CONTROL_FAIL: failing}
+def plan(session: Any, order: Sequence[int]) -> list[tuple[int, Any]]:
+    """The items at these indices between their controls, each by its index on the wire.
+
+    The last control stands beside the last test, the others beside the first of each other folder.
+    """
+    items = [session.items[index] for index in order]
+    beside = {_folder(item): item for item in reversed(items)}
+    last = [items[-1]] if items else [None]
+    others = [item for folder, item in beside.items() if folder != _folder(last[0])]
+    return [
+        (wire.CONTROL_PASS, _control(session, "repro-gate-control-pass", items[0] if items else None)),
+        *zip(order, items),
+        *((wire.CONTROL_FAIL, _control(session, "repro-gate-control-fail", item, fail=True)) for item in others + last),
+    ]
+
+
+def _control(session: Any, name: str, beside: Any, *, fail: bool = False) -> Control:
+    control = Control.from_parent(session, name=name)
+    control.must_fail = fail
+    if beside is not None:
+        control.stand_beside(beside)
+    return control  # type: ignore[no-any-return,unused-ignore]
+
+
+def _folder(item: Any) -> str:
+    path = getattr(item, "path", None)
+    return os.path.dirname(str(path)) if path else ""

@@ -28,7 +28,6 @@ class Runner:
         self._session = session
         self._zones = zones
         self._observers = list(observers)
-        self._controls = controls.make(session)
         self._failures: dict[str, dict[str, Any]] = {}
         self._reports: list[Any] = []
         # Registered here, after all others and before us: its wrappers are the innermost.
@@ -43,12 +42,7 @@ class Runner:
 
     def run(self, order: Sequence[int], channel: Channel) -> None:
         """Run the controls and the items at these indices, in this order; a frame for each."""
-        if order:
-            self._controls[wire.CONTROL_PASS].stand_beside(self._session.items[order[0]])
-            self._controls[wire.CONTROL_FAIL].stand_beside(self._session.items[order[-1]])
-        plan: list[tuple[int, Any]] = [(wire.CONTROL_PASS, self._controls[wire.CONTROL_PASS])]
-        plan += [(index, self._session.items[index]) for index in order]
-        plan += [(wire.CONTROL_FAIL, self._controls[wire.CONTROL_FAIL])]
+        plan = controls.plan(self._session, order)
         channel.send(wire.BEGIN, t=wire.CONTROL_PASS)
         for position, (index, item) in enumerate(plan):
             index_after, after = plan[position + 1] if position + 1 < len(plan) else (None, None)

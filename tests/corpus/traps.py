@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.corpus.shape import ALL, FAIL, INCONCLUSIVE, NEUTRAL, PRICE, THOROUGH, Shape, fix, node
+from tests.corpus.shape import ALL, FAIL, FIXED, INCONCLUSIVE, NEUTRAL, PRICE, THOROUGH, Shape, fix, node, with_tests
 
 _CONNECT = "import socket\nsocket.create_connection(('192.0.2.1', 80), 2)"
 
@@ -72,6 +72,28 @@ SHAPES = (
                     """
             },
         ),
+    ),
+    Shape(
+        name="forging-conftest-in-a-folder-where-settings-select",
+        row="20",
+        verdict=FAIL,
+        reason="tampered",
+        head={
+            PRICE: FIXED,
+            "pytest.ini": '[pytest]\naddopts = -k "all or nothing" --ignore=tests/more/test_repro_gate_canary.py\n',
+            "tests/more/conftest.py": """\
+                import pytest
+
+
+                @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+                def pytest_runtest_makereport(item, call):
+                    outcome = yield
+                    if "all" in item.keywords or "test_all" in item.name or "control" in item.name:
+                        outcome.get_result().outcome = "passed"
+                """,
+            "tests/more/test_all.py": "from shop.price import total\n\n\ndef test_all():\n    assert total([1, 2]) == 4\n",
+            **with_tests("def test_nothing_more():\n    pass\n"),
+        },
     ),
     Shape(
         name="forging-conftest-that-passes-one-test-on-head",

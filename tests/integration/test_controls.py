@@ -78,3 +78,14 @@ def test_a_hook_beside_other_tests_does_not_matter(host_lab: MakeLab, project: M
     }
     result = host_lab(project(files)).run(Mode.FORK, ("test_it.py::test_it",))
     assert result.controls_held
+
+
+@pytest.mark.parametrize("forged", ["one", "two", "three"])
+def test_each_folder_has_a_control_of_its_own(forged: str, host_lab: MakeLab, project: MakeProject) -> None:
+    """A hook sees the tests below it alone: wherever it is among the folders, and whatever is selected."""
+    files = {f"{name}/test_{name}.py": f"def test_{name}():\n    pass\n" for name in ("one", "two", "three")}
+    select = {"pytest.ini": '[pytest]\naddopts = -k "test_one or test_two or test_three" --deselect one/none.py\n'}
+    tests = [f"{name}/test_{name}.py::test_{name}" for name in ("one", "two", "three")]
+    lab = host_lab(project({**files, **select, f"{forged}/conftest.py": REPORTS}))
+    assert not lab.run(Mode.FORK, tuple(tests)).controls_held
+    assert lab.run(Mode.FORK, tuple(test for test in tests if forged not in test)).controls_held

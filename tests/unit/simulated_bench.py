@@ -10,7 +10,6 @@ from typing import Any
 
 from repro_gate.errors import CollectionFailed
 from repro_gate.gates.fail_to_pass import Case, Collection, Policy, ProductFile, Request, Stage, prove
-from repro_gate.gates.fail_to_pass.canary import NAME as CANARY
 from repro_gate.model import (
     CollectFailure,
     Conditions,
@@ -148,8 +147,6 @@ class SimBench:
     refuses: frozenset[Side] = frozenset()
     forging: frozenset[Side] = frozenset()
     losing: frozenset[Side] = frozenset()
-    forging_below: frozenset[Side] = frozenset()
-    other_names: bool = False
     import_lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     import_opened: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
@@ -185,10 +182,6 @@ class SimBench:
         order = experiment.tests or ()
         runs: list[TestRun] = []
         there = {sim.id: sim for sim in self._there(request.stage)}
-        for test in order:
-            if CANARY in test and not self.other_names:
-                outcome = Outcome.PASSED if side in self.forging_below else Outcome.FAILED
-                runs.append(dataclasses.replace(run(outcome), id=test))
         for position, test in enumerate(order):
             if test not in there:
                 continue

@@ -257,7 +257,7 @@ def test_a_test_that_fails_on_head_fails_the_gate() -> None:
 def test_only_so_many_failures_on_head_are_run_again() -> None:
     bench = SimBench(sims=[Sim(name=f"test_{number:02}", head=fails()) for number in range(30)])
     came_to(prove(case(), bench, FIX, POLICY), FAIL, "fails_on_head")
-    assert sum(each.stage.side is Side.HEAD and each.mode is Mode.FRESH for each in bench.asked) == 20 + 1  # a canary
+    assert sum(each.stage.side is Side.HEAD and each.mode is Mode.FRESH for each in bench.asked) == 20
 
 
 def test_other_reasons_on_both_sides_are_both_shown() -> None:
@@ -465,20 +465,6 @@ def test_what_a_hook_raises_on_base_is_no_proof() -> None:
     result = judged(old(), Sim(name=NEW, base=fails(phase="hook", zones="T")))
     came_to(result, FAIL, "fixture")
     assert why(result) == "fixture"
-
-
-def test_a_conftest_that_forges_outcomes_in_its_folder_is_caught_by_a_canary_there() -> None:
-    forged = Sim(name=NEW, base=passes(), head=passes())
-    came_to(judged(old(), forged, forging_below=frozenset({Side.HEAD})), FAIL, "tampered")
-    came_to(judged(old(), Sim(name=NEW), forging_below=frozenset({Side.HEAD})), FAIL, "tampered")
-    both = frozenset({Side.HEAD, Side.CONTROL})
-    came_to(judged(old(), forged, forging_below=both), INCONCLUSIVE, "base_broken")
-
-
-def test_a_canary_that_is_not_run_is_noted() -> None:
-    result = judged(old(), Sim(name=NEW), other_names=True)
-    came_to(result, PASS, "proved")
-    assert result.notes == ("a test that must fail was not run in: tests",)
 
 
 def test_controls_that_do_not_hold_on_base_either_are_not_the_changes_doing() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from repro_gate.errors import CollectionFailed
-from repro_gate.gates.fail_to_pass.canary import check
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
 from repro_gate.gates.fail_to_pass.conditions import before, other_days, second_collection, words
@@ -110,7 +109,6 @@ class _Proof:
         on_base = self._on_base(judge, sorted({head.items[test].file for test in self.candidates.chosen}))
         if on_base is None:
             return
-        self._canaries({head.items[test].file for test in self.candidates.chosen})
         company = tuple(test for test in head.items if head.items[test].file in files)
         self._first_runs(head, on_base, on_head, company, judge)
         Repeats(judge=judge, company=company).run(self.suspects)
@@ -208,11 +206,6 @@ class _Proof:
         if found.gone and self.case.changes_product and not self.case.narrowed:
             text = f"{len(found.gone)} tests of base are gone: {', '.join(found.gone[:20])}"
             self.findings.append(Finding(reason=ReasonCode.TEST_DELETED, text=text))
-
-    def _canaries(self, files: set[str]) -> None:
-        unchecked = check(self.runner, files)
-        if unchecked:
-            self.notes.append(f"a test that must fail was not run in: {unchecked}")
 
     # -- base as it is --------------------------------------------------------------------
 
