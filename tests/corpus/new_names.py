@@ -4,6 +4,25 @@ from __future__ import annotations
 
 from tests.corpus.shape import BROKEN, FAIL, OLD, PASS, PRICE, TESTS, Shape, node, with_tests
 
+_PRICES = """\
+LEAST = 1
+
+
+class Price:
+    value = 0
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Prices(list):
+    pass
+
+
+def total(prices):
+    return sum(prices[1:])
+"""
+
 SHAPES = (
     Shape(
         name="new-function",
@@ -67,5 +86,170 @@ SHAPES = (
             TESTS: OLD.replace("shop.price", "shop.prices") + "def test_one():\n    assert total([0, 1]) == 1\n",
         },
         refused={node("test_nothing"): "import_only", node("test_one"): "import_only"},
+    ),
+    Shape(
+        name="new-names-that-tests-only-look-for",
+        row="4",
+        verdict=FAIL,
+        reason="import_only",
+        title="fix: means and taxes",
+        base={PRICE: _PRICES},
+        head={
+            PRICE: """\
+                LIMIT = 10
+
+
+                class Price:
+                    def __init__(self, value):
+                        self.value = value
+                        self.currency = "EUR"
+
+                    def with_tax(self):
+                        pass
+
+
+                def total(prices, tax=0):
+                    return sum(prices[1:])
+
+
+                def mean(prices):
+                    pass
+                """,
+            "shop/tax.py": "def tax(price):\n    pass\n",
+            **with_tests(
+                """\
+                import inspect
+
+                from shop import price
+
+                try:
+                    from shop.tax import tax
+                except ImportError:
+                    tax = None
+
+
+                def test_has():
+                    assert hasattr(price, "mean")
+
+                def test_gets():
+                    assert callable(getattr(price, "mean", None)) and getattr(price, "LIMIT", None)
+
+                def test_lists():
+                    assert "with_tax" in dir(price.Price)
+
+                def test_imports():
+                    assert tax is not None
+
+                def test_parameters():
+                    assert "tax" in inspect.signature(total).parameters
+
+                def test_attribute():
+                    assert hasattr(price.Price(1), "currency")
+                """
+            ),
+        },
+        refused=dict.fromkeys(
+            map(node, ("test_has", "test_gets", "test_lists", "test_imports", "test_parameters", "test_attribute")),
+            "import_only",
+        ),
+    ),
+    Shape(
+        name="new-names-beside-what-they-do",
+        row="4",
+        verdict=PASS,
+        reason="proved",
+        title="fix: means and taxes",
+        base={PRICE: _PRICES},
+        head={
+            PRICE: """\
+                LEAST = 0
+
+
+                def _all(prices):
+                    return list(prices)
+
+
+                class Price:
+                    def __init__(self, value):
+                        self.value = value
+                        self.currency = "EUR"
+
+                    def __eq__(self, other):
+                        return self.value == other.value
+
+
+                class Prices(list):
+                    def sort(self):
+                        pass
+
+
+                def total(prices, tax=0):
+                    return sum(_all(prices)) + tax
+
+
+                def mean(prices):
+                    return sum(prices) / len(prices)
+                """,
+            **with_tests(
+                """\
+                from shop import price
+
+
+                def test_all():
+                    assert total([1, 2]) == 3
+
+                def test_least():
+                    assert price.LEAST == 0
+
+                def test_equal():
+                    assert price.Price(1) == price.Price(1)
+
+                def test_order():
+                    prices = price.Prices([2, 1])
+                    prices.sort()
+                    assert prices == [2, 1]
+
+                def test_mean():
+                    mean = getattr(price, "mean", None)
+                    assert mean is not None and mean([1, 3]) == 2
+
+                def test_currency():
+                    assert getattr(price.Price(1), "currency", None) == "EUR"
+                """
+            ),
+        },
+        proved=dict.fromkeys(
+            map(node, ("test_all", "test_least", "test_equal", "test_order", "test_mean", "test_currency")), "assertion"
+        ),
+    ),
+    Shape(
+        name="new-constants-by-value",
+        row="module constant",
+        verdict=PASS,
+        reason="new_api",
+        title="feat: limits",
+        base={PRICE: _PRICES},
+        head={
+            PRICE: _PRICES.replace("LEAST = 1", "LEAST = 1\nLIMIT = 10").replace(
+                "    value = 0", "    value = 0\n    most = 99"
+            ),
+            **with_tests(
+                """\
+                from shop import price
+
+
+                def test_limit():
+                    assert price.LIMIT == 10
+
+                def test_most():
+                    assert price.Price.most > 50
+
+                def test_there():
+                    assert price.LIMIT
+                """
+            ),
+        },
+        proved={node("test_limit"): "missing_symbol", node("test_most"): "missing_symbol"},
+        refused={node("test_there"): "import_only"},
     ),
 )

@@ -96,13 +96,14 @@ def comes_to(outcome: Outcome, why: Failure | None = None) -> Behaviour:
 
 @dataclass(kw_only=True)
 class Sim:
-    """A simulated test. Without ``control`` it does not exist on base as it is."""
+    """A simulated test. Without ``control`` it does not exist on base as it is; ``named``: as ``hollow``."""
 
     name: str
     base: Behaviour | None = field(default_factory=fails)
     head: Behaviour | None = field(default_factory=passes)
     control: Behaviour | None = None
     hollow: Behaviour = field(default_factory=fails)
+    named: Behaviour | None = None
     file: str = TESTS
     changed: bool = True
     lenient_only: bool = False
@@ -114,6 +115,10 @@ class Sim:
     @property
     def id(self) -> str:
         return f"{self.file}::{self.name}"
+
+    def on(self, side: Side) -> Any:
+        """What it does on a side; who needs no new body to pass needs no more than the names."""
+        return getattr(self, side) or (self.hollow if side is Side.NAMED else None)
 
     def item(self, side: Side) -> ItemFacts:
         print_ = "new" if self.changed and side is not Side.CONTROL else "old"
@@ -197,7 +202,7 @@ class SimBench:
                 base_environment=request.stage.environment is Side.BASE,
                 replaced=dict(request.stage.replaced),
             )
-            behaviour = getattr(there[test], side)
+            behaviour = there[test].on(side)
             runs.append(dataclasses.replace(behaviour(seen), id=test))
         if side in self.losing:
             return ExperimentResult(
@@ -212,7 +217,7 @@ class SimBench:
         )
 
     def _there(self, stage: Stage) -> list[Sim]:
-        there = [sim for sim in self.sims if getattr(sim, stage.side) is not None]
+        there = [sim for sim in self.sims if sim.on(stage.side) is not None]
         if stage.side is Side.BASE and stage.lenient is None:
             there = [sim for sim in there if not sim.lenient_only]
         return sorted(there, key=lambda sim: sim.id, reverse=self.reverse)

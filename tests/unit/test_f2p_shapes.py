@@ -24,6 +24,7 @@ from repro_gate.model import (
 from tests.unit.simulated_bench import (
     BASE_TEXT,
     FIX,
+    HEAD_TEXT,
     NO_FIX,
     POLICY,
     PRODUCT,
@@ -158,8 +159,39 @@ def test_what_a_body_of_base_lacks_in_heads_module_is_no_check(kind: str, messag
 def test_a_new_name_without_a_function_behind_it_is_no_proof() -> None:
     constant = case(product=(product(head=BASE_TEXT + "LIMIT = 3\n", added=frozenset({3}), removed=frozenset()),))
     missing = fails("AttributeError", "T", "module 'pkg.mod' has no attribute 'LIMIT'")
-    result = judged(old(), Sim(name=NEW, base=missing, head=passes(lines=((PRODUCT, 3),))), change=constant)
-    came_to(result, FAIL, "import_only")
+    sim = Sim(name=NEW, base=missing, head=passes(lines=((PRODUCT, 3),)), named=passes())
+    came_to(judged(old(), sim, change=constant), FAIL, "import_only")
+    stumbles = fails("TypeError", "T", "'>' not supported between instances of 'NoValue' and 'int'")
+    for checks in (fails(), stumbles):
+        came_to(judged(old(), dataclasses.replace(sim, named=checks), change=constant), PASS, "new_api")
+    trips = fails("KeyError", "T", "'x'")
+    came_to(judged(old(), dataclasses.replace(sim, named=trips), change=constant), FAIL, "import_only")
+
+
+def test_what_passes_on_base_with_the_new_names_asks_for_nothing_else() -> None:
+    """`hasattr`, `getattr` with a default, an import that is tried: they fail on base by an assertion."""
+    sim = Sim(name=NEW, head=passes(**NEW_LINES), named=passes())
+    came_to(judged(old(), sim, change=NEW_FUNCTION), FAIL, "import_only")
+    came_to(judged(old(), dataclasses.replace(sim, named=fails()), change=NEW_FUNCTION), PASS, "proved")
+    came_to(judged(old(), Sim(name=NEW, named=passes())), PASS, "proved")  # head adds no name
+
+
+def test_names_that_no_import_survives_are_tried_with_the_constants_that_calls_make() -> None:
+    change = case(product=(product(head=HEAD_TEXT + "T = make()\n", added=frozenset({2, 3})),))
+
+    def needs_the_call(seen: Seen) -> TestRun:
+        return run() if "make()" in seen.replaced[PRODUCT] else run(Outcome.NOT_RUN)
+
+    came_to(judged(old(), Sim(name=NEW, named=needs_the_call), change=change), FAIL, "import_only")
+
+
+def test_names_are_tried_under_the_conditions_that_base_needs_to_fail() -> None:
+    change = case(product=(product(head=HEAD_TEXT + "def g(): pass\n", added=frozenset({2, 3})),))
+
+    def in_c(seen: Seen) -> TestRun:
+        return fails()(seen) if seen.conditions.locale != "C.UTF-8" else run()
+
+    came_to(judged(old(), Sim(name=NEW, base=in_c, named=in_c), change=change), PASS, "proved")
 
 
 def test_a_renamed_module_is_no_new_api() -> None:

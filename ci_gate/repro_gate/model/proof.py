@@ -22,12 +22,18 @@ class GateVerdict(enum.StrEnum):
 
 
 class Side(enum.StrEnum):
-    """The trees of a proof: base as it is, base with head's tests, head, head with hollow bodies."""
+    """The trees of a proof: base as it is, base with head's tests, head, head with hollow bodies, base with head's names."""
 
     CONTROL = "control"
     BASE = "base"
     HEAD = "head"
     HOLLOW = "hollow"
+    NAMED = "named"
+
+    @property
+    def origin(self) -> Side:
+        """The side whose tree it is made from."""
+        return {Side.HOLLOW: Side.HEAD, Side.NAMED: Side.BASE}.get(self, self)
 
 
 class ReasonCode(enum.StrEnum):

@@ -67,7 +67,7 @@ class Provision:
 
     def room(self, environment: Side, tree: Side) -> Room:
         """The room for a tree in an environment of its own or the other side's."""
-        whose = Side.HEAD if tree is Side.HOLLOW else tree
+        whose = tree.origin
         return self.rooms.get((environment, whose)) or self.rooms[Side.HEAD, whose]
 
 

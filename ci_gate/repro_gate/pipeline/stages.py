@@ -173,11 +173,11 @@ class LabBench:
         self._labs.clear()
 
     def _tree(self, stage: Stage) -> Path:
-        """The tree of a side, with some files replaced or added; a hollow one is made from head's."""
+        """The tree of a side, with some files replaced or added; a hollow one is made from head's, one with head's names from base's."""
         if not stage.replaced:
             return self.trees[stage.side]
         tree = self.directory / f"{stage.side}-{len(self._labs)}"
-        shutil.copytree(self.trees[Side.HEAD if stage.side is Side.HOLLOW else stage.side], tree, symlinks=True)
+        shutil.copytree(self.trees[stage.side.origin], tree, symlinks=True)
         for path, text in stage.replaced:
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text, encoding="utf-8", newline="")
@@ -191,5 +191,11 @@ class LabBench:
 
 
 def _words(stage: Stage) -> str:
-    words = {Side.CONTROL: "base as it is", Side.BASE: "base with the new tests", Side.HEAD: "head"}
-    return words.get(stage.side, "head with hollow bodies") + (", lenient" if stage.lenient else "")
+    words = {
+        Side.CONTROL: "base as it is",
+        Side.BASE: "base with the new tests",
+        Side.HEAD: "head",
+        Side.HOLLOW: "head with hollow bodies",
+        Side.NAMED: "base with head's names",
+    }
+    return words[stage.side] + (", lenient" if stage.lenient else "")

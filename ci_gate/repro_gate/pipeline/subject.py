@@ -73,7 +73,7 @@ class Subject:
 
     def watched(self, side: Side) -> dict[str, frozenset[int]]:
         """The changed lines of the product on one side, by file."""
-        on_head = side in (Side.HEAD, Side.HOLLOW)
+        on_head = side.origin is Side.HEAD
         lines = {file.path: file.added if on_head else file.removed for file in self.product}
         return {path: numbers for path, numbers in lines.items() if numbers}
 

@@ -51,7 +51,7 @@ def hollow(head: str, changed: Iterable[int], filling: Filling, base: str | None
     bodies = _bodies(base) if filling is Filling.BASE else {}
     edits: list[_Edit] = []
     for name, function in functions(tree):
-        if not lines & set(_extent(function)) or _is_only_declared(function):
+        if not lines & set(_extent(function)) or is_only_declared(function):
             continue
         if any(edit.start <= (function.lineno, function.col_offset) < edit.end for edit in edits):
             continue  # inside of one that is hollow already
@@ -61,7 +61,7 @@ def hollow(head: str, changed: Iterable[int], filling: Filling, base: str | None
 
 
 def _edit(name: str, function: Function, filling: Filling, bodies: dict[str, list[str]]) -> _Edit:
-    body = _body(function)
+    body = real_body(function)
     first, last = body[0], body[-1]
     start = (_first_line(first), first.col_offset)
     end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
@@ -70,11 +70,12 @@ def _edit(name: str, function: Function, filling: Filling, bodies: dict[str, lis
     if old and len(old) <= (end[0] - start[0] + 1 if own_line else 1):
         text = f"\n{' ' * start[1]}".join(old)
     else:
-        text = _stand_in(function, filling)
+        text = stand_in(function, filling)
     return _Edit(start=start, end=end, text=text)
 
 
-def _stand_in(function: Function, filling: Filling) -> str:
+def stand_in(function: Function, filling: Filling) -> str:
+    """What takes the place of a function's body where base's own does not."""
     if filling is Filling.ABSORB and function.name not in ("__init__", "__init_subclass__", "__set_name__"):
         body = _ABSORB
     else:
@@ -100,9 +101,9 @@ def _bodies(base: str | None) -> dict[str, list[str]]:
     if tree is None:
         return {}
     return {
-        name: "\n".join(ast.unparse(statement) for statement in _body(function)).split("\n")
+        name: "\n".join(ast.unparse(statement) for statement in real_body(function)).split("\n")
         for name, function in functions(tree)
-        if not _is_only_declared(function)
+        if not is_only_declared(function)
     }
 
 
@@ -117,7 +118,7 @@ def _apply(text: str, edits: list[_Edit]) -> str:
     return "".join(lines)
 
 
-def _body(function: Function) -> list[ast.stmt]:
+def real_body(function: Function) -> list[ast.stmt]:
     """What is to be replaced: all but the docstring, unless there is nothing else."""
     return function.body[1:] if _has_docstring(function) and len(function.body) > 1 else function.body
 
@@ -143,7 +144,7 @@ def _has_docstring(function: Function) -> bool:
     return ast.get_docstring(function, clean=False) is not None
 
 
-def _is_only_declared(function: Function) -> bool:
+def is_only_declared(function: Function) -> bool:
     """An overload or a protocol's method: a body of `...` is nothing that could be taken out."""
     body = function.body[1:] if _has_docstring(function) else function.body
     empty = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in body)

@@ -19,6 +19,7 @@ from repro_gate.gates.fail_to_pass.recovery import (
     OnBase,
     by_dependencies,
     check_hollow,
+    check_names,
     climb,
     collect_on_base,
     fixture_homes,
@@ -381,6 +382,7 @@ class _Proof:
                 suspect.refused = Refused(
                     id=suspect.id, reason=ReasonCode.EXERCISE_UNSEEN, why=why, on_base=suspect.failure
                 )
+        check_names(judge, [each for each in self.suspects if each.open])
 
     def _conclude(self, company: tuple[str, ...]) -> None:
         for suspect in self.suspects:

@@ -13,14 +13,17 @@ from repro_gate.errors import CollectionFailed
 from repro_gate.gates.fail_to_pass.case import Case, Collection, Stage
 from repro_gate.gates.fail_to_pass.conditions import ladder
 from repro_gate.gates.fail_to_pass.hollow import Filling, hollow
+from repro_gate.gates.fail_to_pass.names import NO_VALUE, with_names
 from repro_gate.gates.fail_to_pass.reasons import API, classify, is_signature, missing, of_collection, wanted
-from repro_gate.gates.fail_to_pass.runner import Ask
+from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface
 from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Refused, Side, TestRun
 
 BASE = Stage(side=Side.BASE)
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
+# What a test does that finds a name missing by itself: it asserts, or stumbles over None.
+_BY_A_NAME = _CHECKED | {ReasonCode.TEST_EXCEPTION, ReasonCode.PRODUCT_IN_SETUP}
 _ARTEFACTS = frozenset({"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "NotImplementedError"})
 
 
@@ -142,28 +145,77 @@ def refuse_moved(judge: Judge, suspects: Iterable[Suspect]) -> None:
 def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse whoever passes without the new bodies, or only trips over their absence."""
     pending = [suspect for suspect in suspects if suspect.open]
+    passing: list[Suspect] = []
     tried = False
     for stage in hollow_stages(judge.case) if pending else ():
         tried = True
-        files = tuple(dict.fromkeys(suspect.file for suspect in pending))
-        tests = tuple(suspect.id for suspect in pending)
-        seconds = judge.runner.budget(tests)
-        runs = judge.runner.one(Ask(stage=stage, tests=tests, mode=Mode.FRESH, files=files, seconds=seconds))
-        pending = [suspect for suspect in pending if not _is_decided(judge, suspect, runs[suspect.id])]
-    for suspect in pending:
-        if tried:
-            suspect.refuse(ReasonCode.HOLLOW_UNCLEAR, "without the new bodies it fails, but not by a check of its own")
-        else:
-            suspect.refuse(
-                ReasonCode.IMPORT_ONLY, "it needs a new name, and no new or changed function stands behind it"
-            )
+        runs = _fresh(judge, stage, pending)
+        passing += [suspect for suspect in pending if runs[suspect.id].outcome is Outcome.PASSED]
+        decided = {each.id for each in passing} | {each.id for each in pending if _checks(judge, runs[each.id])}
+        pending = [suspect for suspect in pending if suspect.id not in decided]
+    left = passing if tried else pending
+    # What is no function may be what a test checks: a constant, say.
+    more = {each.id for each in left if each.code in API and _checks_more_than_names(judge, each)}
+    for suspect in left:
+        if suspect.id not in more:
+            why = "it passes on head even without the bodies of what is new"
+            suspect.refuse(ReasonCode.IMPORT_ONLY, why if tried else "it needs a new name, and nothing behind it")
+    for suspect in pending if tried else ():
+        suspect.refuse(ReasonCode.HOLLOW_UNCLEAR, "without the new bodies it fails, but not by a check of its own")
 
 
-def _is_decided(judge: Judge, suspect: Suspect, run: TestRun) -> bool:
-    """Whether one run on hollow head tells: it passes (then it is refused), or a check of it fails."""
-    if run.outcome is Outcome.PASSED:
-        suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on head even without the bodies of what is new")
-        return True
+def check_names(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse whoever passes on base once head's names are there: it asks for nothing else.
+
+    Only where a failure could be due to a name, and base fails each time under these conditions.
+    """
+    pending = [each for each in suspects if each.code in _BY_A_NAME and not each.by_dependency]
+    pending = [each for each in pending if each.failed_on_base == each.ran_on_base]
+    pending = [each for each in pending if each.conditions.order == "collected"]
+    for stage in named_stages(judge.case) if pending else ():
+        for conditions in dict.fromkeys(each.conditions for each in pending):
+            alike = [each for each in pending if each.conditions == conditions]
+            runs = _fresh(judge, stage, alike, conditions)
+            for suspect in alike:
+                if runs[suspect.id].outcome is Outcome.PASSED:
+                    suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on base once the new names are there, hollow")
+                if runs[suspect.id].outcome is not Outcome.NOT_RUN:
+                    pending.remove(suspect)
+
+
+def named_stages(case: Case) -> Iterator[Stage]:
+    """Base with head's names; where no import survives that, with constants that are made by calls as well."""
+    for keep_calls in (False, True):
+        texts = [(each.path, with_names(each.base, each.head, keep_calls=keep_calls)) for each in case.product]
+        replaced = tuple((path, text) for path, text in texts if text is not None)
+        if replaced:
+            yield Stage(side=Side.NAMED, replaced=replaced)
+
+
+def _checks_more_than_names(judge: Judge, suspect: Suspect) -> bool:
+    """Whether a test that needs a new name fails by a check when the name is there and nothing else is."""
+    for stage in named_stages(judge.case):
+        run = _fresh(judge, stage, [suspect])[suspect.id]
+        if run.outcome is not Outcome.NOT_RUN:
+            stumbles = run.failure is not None and f"'{NO_VALUE}'" in run.failure.message
+            return stumbles or _checks(judge, run)
+    return False
+
+
+def _fresh(
+    judge: Judge, stage: Stage, suspects: Sequence[Suspect], conditions: Conditions = NEUTRAL
+) -> dict[str, TestRun]:
+    if not suspects:
+        return {}
+    tests = tuple(suspect.id for suspect in suspects)
+    files = tuple(dict.fromkeys(suspect.file for suspect in suspects))
+    seconds = judge.runner.budget(tests)
+    ask = Ask(stage=stage, tests=tests, conditions=conditions, mode=Mode.FRESH, files=files, seconds=seconds)
+    return judge.runner.one(ask)
+
+
+def _checks(judge: Judge, run: TestRun) -> bool:
+    """Whether a run fails by a check of its own."""
     return classify(run, judge.context) in _CHECKED and not _is_artefact(run.failure, judge.context.surface)
 
 

@@ -125,7 +125,7 @@ def _names(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
             for alias in statement.names:
                 yield prefix + (alias.asname or alias.name.partition(".")[0]), ast.dump(statement)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            for target in _targets(statement):
+            for target in targets(statement):
                 yield prefix + target, ast.dump(statement)
         elif isinstance(statement, (ast.If, ast.Try, ast.With)):
             yield from _names(_inner(statement), prefix)
@@ -141,7 +141,8 @@ def _inner(statement: ast.If | ast.Try | ast.With) -> Iterator[ast.stmt]:
             yield from handler.body
 
 
-def _targets(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
+def targets(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
+    """The plain names that an assignment binds."""
     for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
         yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
 
@@ -174,7 +175,7 @@ def _field(statement: ast.stmt) -> Iterator[str]:
     """The name of an annotated field, or of one that a call makes (``x = attr.ib()``)."""
     by_call = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)
     if isinstance(statement, ast.AnnAssign | ast.Assign) and (by_call or isinstance(statement, ast.AnnAssign)):
-        yield from _targets(statement)
+        yield from targets(statement)
 
 
 def _last(name: str) -> str:

@@ -1,0 +1,203 @@
+"""Base with head's names: what a test that only looks whether a name is there cannot tell from head. Pure.
+
+Belongs here: one product file's base with the functions, classes, attributes, parameters and
+constants that only head has, hollow, and all else as base has it. Does not belong here: head
+without its bodies (hollow), and running either. Lines do not keep their numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Sequence
+
+from repro_gate.gates.fail_to_pass.hollow import Filling, is_only_declared, real_body, stand_in
+from repro_gate.gates.fail_to_pass.symbols import Function, parse, targets
+
+# They name the module's version, authors and exports: saying them is what they do.
+_SAYS = re.compile(r"__\w+__$|_{0,2}version(_info|_tuple)?_{0,2}$", re.IGNORECASE)
+# Stands for a constant: it equals nothing, and a test that stumbles over it tells its name.
+NO_VALUE = "NoValue"
+_OBJECT = f"type({NO_VALUE!r}, (), {{}})()"
+_CLOSED = re.compile(r"Enum|Flag|TypedDict|NamedTuple|Protocol")
+# A name that a base class has was there before: overriding it is behaviour.
+_STRIP = """\
+for _name in {names!r}:
+    try:
+        if any(_name in vars(_base) for _base in {owner}.__mro__[1:]):
+            delattr({owner}, _name)
+    except Exception:
+        pass
+"""
+
+
+def with_names(base: str | None, head: str | None, *, keep_calls: bool = False) -> str | None:
+    """Base's source with head's names; None where head adds none, or there is no syntax.
+
+    New constants become objects that equal nothing; with ``keep_calls`` only those that are written
+    as a value, since an import may need the others.
+    """
+    after, before = parse(head), parse(base if base is not None else "")
+    if after is None or before is None:
+        return None
+    plain = ast.dump(before)
+    merger = _Merger(keep_calls)
+    before.body = merger.merge(before.body, after.body, "")
+    if ast.dump(before) == plain and base is not None:
+        return None
+    try:
+        text = ast.unparse(ast.fix_missing_locations(before)) + "\n"
+    except (ValueError, RecursionError):
+        return None
+    return text if parse(text) is not None else None
+
+
+class _Merger:
+    def __init__(self, keep_calls: bool) -> None:
+        self._keep_calls = keep_calls
+
+    def merge(self, base: Sequence[ast.stmt], head: Sequence[ast.stmt], owner: str) -> list[ast.stmt]:
+        """Base's statements, and before the next one that both have, head's new ones."""
+        known = {name for statement in base for name in defined(statement)}
+        twins = {name: statement for statement in head for name in defined(statement)}
+        news: dict[str, list[ast.stmt]] = {}  # by the name that they stand before
+        waiting: list[ast.stmt] = []
+        for statement in head:
+            names = list(defined(statement))
+            if names and not known & set(names):
+                waiting += self._hollow(statement)
+            elif names and waiting:
+                shared = next(name for name in names if name in known)
+                news.setdefault(shared, []).extend(waiting)
+                waiting = []
+        merged: list[ast.stmt] = []
+        for statement in base:
+            names = list(defined(statement))
+            for name in names:
+                merged += news.pop(name, [])
+            merged += self._changed(statement, twins.get(names[0]) if names else None, owner)
+        # An empty body of base says `pass`; what is added does not mind.
+        return [*merged, *waiting]
+
+    def _changed(self, base: ast.stmt, head: ast.stmt | None, owner: str) -> Iterator[ast.stmt]:
+        """A statement of base, with what head adds inside of it."""
+        if isinstance(base, ast.ClassDef) and isinstance(head, ast.ClassDef):
+            yield from self._class(base, head, owner)
+        elif isinstance(base, Function) and isinstance(head, Function):
+            base.args = _parameters(base.args, head.args)
+            yield base
+        elif isinstance(head, ast.Assign | ast.AnnAssign) and all(map(_SAYS.match, defined(base))):
+            yield head
+        else:
+            yield base
+
+    def _class(self, base: ast.ClassDef, head: ast.ClassDef, owner: str) -> Iterator[ast.stmt]:
+        own = {name for statement in base.body for name in defined(statement)}
+        new = [name for statement in head.body for name in defined(statement) if name not in own]
+        qualified = f"{owner}{base.name}"
+        attributes = sorted(_instance(head) - _instance(base) - own - set(new))
+        closed = any(_CLOSED.search(ast.unparse(each)) for each in (*base.bases, *base.decorator_list))
+        base.body = self.merge(base.body, head.body, f"{qualified}.")
+        if attributes and not closed:
+            base.body += ast.parse("\n".join(f"{name} = {_OBJECT}" for name in attributes)).body
+        yield base
+        if new and not closed and base.bases and not owner:
+            yield from ast.parse(_STRIP.format(names=tuple(new), owner=qualified)).body
+
+    def _hollow(self, statement: ast.stmt) -> list[ast.stmt]:
+        """A new statement of head without what it does."""
+        return [_Hollow(self._keep_calls).visit(copy.deepcopy(statement))]
+
+
+class _Hollow(ast.NodeTransformer):
+    """Takes bodies out of functions and values out of constants."""
+
+    def __init__(self, keep_calls: bool) -> None:
+        self._keep_calls = keep_calls
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return _emptied(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return _emptied(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        plain = all(isinstance(target, ast.Name) for target in node.targets)  # else it is taken apart
+        if plain and not all(map(_SAYS.match, defined(node))):
+            node.value = self._value(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is not None and not all(map(_SAYS.match, defined(node))):
+            node.value = self._value(node.value)
+        return node
+
+    def _value(self, value: ast.expr) -> ast.expr:
+        try:
+            ast.literal_eval(value)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            if self._keep_calls:
+                return value
+        return ast.parse(_OBJECT, mode="eval").body
+
+
+def defined(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds in its module or class, also below `if`, `try` and `with`."""
+    if isinstance(statement, Function | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+        return  # it must stay where it is
+    elif isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+    elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        yield from targets(statement)
+    elif isinstance(statement, ast.If | ast.Try | ast.With):
+        for child in ast.iter_child_nodes(statement):
+            inner = child.body if isinstance(child, ast.ExceptHandler) else [child]
+            yield from (name for each in inner if isinstance(each, ast.stmt) for name in defined(each))
+
+
+def _instance(owner: ast.ClassDef) -> set[str]:
+    """The attributes that methods set on their first argument."""
+    found = set()
+    for method in (each for each in owner.body if isinstance(each, Function) and each.args.args):
+        me = method.args.args[0].arg
+        for node in (each for each in ast.walk(method) if isinstance(each, ast.Attribute)):
+            mine = isinstance(node.value, ast.Name) and node.value.id == me
+            if mine and isinstance(node.ctx, ast.Store):
+                found.add(node.attr)
+    return found
+
+
+def _emptied(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    if not is_only_declared(function):
+        body = real_body(function)
+        kind = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
+        standing = ast.parse(f"{kind} f():\n    {stand_in(function, Filling.NOTHING)}").body[0]
+        assert isinstance(standing, Function)
+        function.body = [*function.body[: len(function.body) - len(body)], *standing.body]
+    return function
+
+
+def _parameters(base: ast.arguments, head: ast.arguments) -> ast.arguments:
+    """Base's parameters with their defaults, and head's new ones behind them, by name alone."""
+    own = set(_named(base))
+    found = copy.deepcopy(base)
+    for arg in _named(head).values():
+        if arg.arg in own:
+            continue
+        if arg is head.vararg and found.vararg is None:
+            found.vararg = arg
+        elif arg is head.kwarg and found.kwarg is None:
+            found.kwarg = arg
+        elif arg not in (head.vararg, head.kwarg):
+            found.kwonlyargs.append(ast.arg(arg=arg.arg))
+            found.kw_defaults.append(ast.Constant(value=None))
+    return found
+
+
+def _named(arguments: ast.arguments) -> dict[str, ast.arg]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
+    return {each.arg: each for each in every}

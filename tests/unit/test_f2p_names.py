@@ -1,0 +1,100 @@
+"""Base with head's names: the names are there, what they do is not, and all else is base's."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from repro_gate.gates.fail_to_pass.names import with_names
+
+BASE = """\
+\"\"\"Prices.\"\"\"
+from __future__ import annotations
+LEAST = 1
+class Base:
+    def close(self):
+        return "base"
+class Price(Base):
+    value = 1
+    def __init__(self, value):
+        self.value = value
+def total(prices, first=1):
+    return sum(prices[first:])
+"""
+
+
+def loaded(base: str | None, head: str, **how: Any) -> dict[str, Any]:
+    text = with_names(base, head, **how)
+    assert text is not None
+    space: dict[str, Any] = {"__name__": "shop"}
+    exec(compile(text, "shop.py", "exec"), space)
+    return space
+
+
+def test_what_only_differs_in_what_it_does_has_no_new_names() -> None:
+    head = BASE.replace("LEAST = 1", "LEAST = 0").replace("first=1", "first=0").replace("sum(", "len(")
+    assert with_names(BASE, head) is None
+    assert with_names(BASE, None) is None
+    assert with_names(BASE, "def (") is None
+
+
+def test_new_functions_do_nothing_and_new_constants_equal_nothing() -> None:
+    found = loaded(BASE, BASE + "LIMIT = 10\nasync def wait(): return 1\ndef mean(x):\n    'Doc.'\n    return x\n")
+    assert found["mean"](1) is None
+    assert found["mean"].__doc__ == "Doc."
+    assert inspect.iscoroutinefunction(found["wait"])
+    assert found["LIMIT"] != 10
+    assert type(found["LIMIT"]).__name__ == "NoValue"
+    assert found["total"]([1, 2]) == 2
+    assert found["LEAST"] == 1
+
+
+def test_what_a_module_says_of_itself_is_heads() -> None:
+    said = '__version__ = "2"\n__all__ = ["total", "mean"]\n'
+    found = loaded('__all__ = ["total"]\n', said)
+    assert (found["__version__"], found["__all__"]) == ("2", ["total", "mean"])
+
+
+def test_new_parameters_change_nothing() -> None:
+    found = loaded(BASE, BASE.replace("first=1", "first=0, *more, tax=2, **rest"))
+    assert found["total"]([1, 2], tax=5, other=1) == 2
+    assert list(inspect.signature(found["total"]).parameters) == ["prices", "first", "more", "tax", "rest"]
+
+
+def test_new_attributes_and_methods_are_there_and_overriding_is_no_new_name() -> None:
+    head = BASE.replace(
+        "        self.value = value\n",
+        "        self.value = value\n        self.currency = 'EUR'\n"
+        "    def close(self):\n        return 'head'\n    def tax(self):\n        return 1\n"
+        "    def __eq__(self, other):\n        return True\n",
+    )
+    price = loaded(BASE, head)["Price"](1)
+    assert price.currency != "EUR"
+    assert price.tax() is None
+    assert price.close() == "base"
+    assert (price == loaded(BASE, head)["Price"](1)) is False
+
+
+def test_a_new_module_is_hollow() -> None:
+    head = "from __future__ import annotations\nimport re\nRE = re.compile('x')\nclass N(ValueError):\n    code = 1\n"
+    assert issubclass(loaded(None, head)["N"], ValueError)
+    assert not hasattr(loaded(None, head)["RE"], "match")
+    assert hasattr(loaded(None, head, keep_calls=True)["RE"], "match")
+    assert loaded(None, head, keep_calls=True)["N"].code != 1
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "    try:\n        import nothing\n    except ImportError:\n        nothing = None\n",
+        "    if True:\n        def f(self): yield 1\n",
+        "    class Inner:\n        x: int = 1\n        def f(self): return 2\n",
+        "    @property\n    def p(self): return 1\n    @staticmethod\n    def s(): return 1\n",
+        "    a = b = 1\n    c, d = 1, 2\n",
+    ],
+)
+def test_what_is_added_to_a_class_can_be_imported(added: str) -> None:
+    with_more = BASE.replace("    value = 1\n", "    value = 1\n" + added)
+    assert loaded(BASE, with_more)["Price"](1).value == 1
