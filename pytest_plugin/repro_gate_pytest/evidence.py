@@ -16,6 +16,8 @@ import traceback
 import warnings
 from typing import Any, Callable
 
+from repro_gate_pytest.wire import TEST_PATH as _TEST_PATH
+
 _MOST = 50  # of each kind, per test
 _MOST_OPENED = 400
 # Kept: a test may patch these, and must not find us among its mock's calls.
@@ -45,6 +47,7 @@ class _State:
     files: list[str] = []
     binds: list[str] = []
     opened: list[str] = []
+    sources: list[str] = []
     opened_wanted = False
     more = 0
     roots: tuple[str, ...] = ()
@@ -85,6 +88,7 @@ def begin() -> None:
     """A test begins: forget what the last one did."""
     _State.network, _State.children, _State.files, _State.binds = [], [], [], []
     _State.opened = []
+    _State.sources = []
     _State.more = 0
     _State.recording = True
 
@@ -103,6 +107,7 @@ def end() -> dict[str, Any] | None:
         "files": _State.files,
         "binds": _State.binds,
         "opened": _State.opened,
+        "sources": _State.sources,
         "more": _State.more,
     }
     return {key: value for key, value in seen.items() if value} or None
@@ -215,25 +220,31 @@ def _on_read(path: str, source: bool) -> None:
         return  # the interpreter looks for the lines of code that is in no file
     if relative.startswith(("..", ".pytest_cache")) or "__pycache__" in relative:
         return
-    if source and _not_the_tests_own():
+    reader = _reader() if source else ""
+    if source and not reader:
         return
-    _note(_State.opened, relative.replace(os.sep, "/"), _MOST_OPENED)
+    relative = relative.replace(os.sep, "/")
+    _note(_State.opened, relative, _MOST_OPENED)
+    if source and _TEST_PATH.search(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
+        _note(_State.sources, relative)
 
 
-def _not_the_tests_own() -> bool:
-    """Whether the source that is being opened is imported, or read to show a line of it.
+def _reader() -> str:
+    """The project's file whose code opens a source; empty where that is imported, or read to show a line of it.
 
     The innermost code that is the project's, an importer's, a quoter's or pytest's own decides.
     """
     frame: Any = _getframe(4)  # whoever opens it: below are this, _on_read, _on_open and _hook
     while frame is not None:
-        filename = frame.f_code.co_filename
+        filename: str = frame.f_code.co_filename
         if in_tree(filename):
-            return False
+            return filename
         if filename in _QUOTERS or filename.startswith(_IMPORTERS) or _PYTESTS_OWN in filename:
-            return True
+            return ""
+        if frame.f_code.co_name == "getframeinfo":
+            return ""  # `inspect.stack()` has a line of each caller
         frame = frame.f_back
-    return False
+    return ""
 
 
 def _on_change(args: tuple[Any, ...]) -> None:

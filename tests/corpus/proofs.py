@@ -337,6 +337,18 @@ SHAPES = (
         proved={ALL: "assertion"},
     ),
     Shape(
+        name="product-that-looks-at-its-callers",
+        row="19",
+        verdict=PASS,
+        reason="proved",
+        base={PRICE: "import inspect\n\n\ndef total(prices):\n    inspect.stack()\n    return sum(prices[1:])\n"},
+        head=fix(
+            NEW + "\n\ndef test_again():\n    import inspect\n    inspect.stack()\n    assert total([2, 2]) == 4\n",
+            **{PRICE: "import inspect\n\n\ndef total(prices):\n    inspect.stack()\n    return sum(prices)\n"},
+        ),
+        proved={ALL: "assertion", node("test_again"): "assertion"},
+    ),
+    Shape(
         name="marker-that-only-head-registers",
         row="strict markers",
         verdict=PASS,

@@ -167,6 +167,60 @@ SHAPES = (
         refused={node("test_source"): "does_not_exercise"},
     ),
     Shape(
+        name="calls-the-change-and-reads-its-text",
+        row="19",
+        verdict=FAIL,
+        reason="does_not_exercise",
+        head=fix(
+            """\
+            import hashlib
+            import inspect
+            import os
+            import pathlib
+            import re
+
+            from shop import price
+
+            ONCE = inspect.getsource(total)
+
+
+            def test_source():
+                total([1])
+                assert "sum(prices)" in inspect.getsource(total)
+
+            def test_source_in_any_spacing():
+                total([1])
+                assert re.search(r"sum\\s*\\(\\s*prices\\s*\\)", pathlib.Path(price.__file__).read_text())
+
+            def test_source_at_import():
+                total([1])
+                assert "sum(prices)" in ONCE
+
+            def test_bytecode():
+                total([1])
+                assert hashlib.md5(total.__code__.co_code).hexdigest() == FIXED
+
+            def test_size():
+                total([1])
+                assert os.path.getsize(price.__file__) == 42
+
+
+            def _fixed():
+                return compile("def total(prices):\\n    return sum(prices)\\n", "x", "exec").co_consts[0].co_code
+
+
+            FIXED = hashlib.md5(_fixed()).hexdigest()
+            """
+        ),
+        refused=dict.fromkeys(
+            map(
+                node,
+                ("test_source", "test_source_in_any_spacing", "test_source_at_import", "test_bytecode", "test_size"),
+            ),
+            "does_not_exercise",
+        ),
+    ),
+    Shape(
         name="version-string",
         row="19",
         verdict=FAIL,

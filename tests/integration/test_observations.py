@@ -32,6 +32,10 @@ READING = """\
     def test_writes(): (HERE / "out.txt").write_text("x")
     def test_elsewhere(tmp_path): (tmp_path / "x").write_text("x"); (tmp_path / "x").read_text()
     def test_nothing(): pass
+    def test_who_calls():
+        linecache.clearcache()
+        assert pkg.core.callers()
+    def test_own_text(): assert pkg.core.own_text()
     def test_many(): [(HERE / "many" / str(n)).read_text() for n in range(450)]
     def test_fails():
         linecache.clearcache()
@@ -44,7 +48,10 @@ def test_files_that_a_test_reads_are_told_and_imports_are_not(project: MakeProje
         "pkg/__init__.py": "",
         "pkg/core.py": """\
             import warnings
+            import inspect
             RATE = 2
+            def callers(): return inspect.stack()
+            def own_text(): return open(__file__).read()
             def fail(): raise ValueError
             def warn(): warnings.warn("old", DeprecationWarning)
         """,
@@ -65,8 +72,11 @@ def test_files_that_a_test_reads_are_told_and_imports_are_not(project: MakeProje
         "test_data_of_package": ("pkg/words.txt",),
         "test_source": ("pkg/core.py",),
         "test_source_by_hand": ("pkg/core.py",),
+        "test_own_text": ("pkg/core.py",),
         "test_git": (".git/HEAD",),
     }
+    sources = {test: evidence.sources for test, evidence in seen.items() if evidence is not None and evidence.sources}
+    assert sources == dict.fromkeys(("test_source", "test_source_by_hand"), ("pkg/core.py",))
     assert len(many) == 400
     assert seen["test_many"] is not None
     assert seen["test_many"].more >= 50

@@ -104,6 +104,7 @@ class Sim:
     control: Behaviour | None = None
     hollow: Behaviour = field(default_factory=fails)
     named: Behaviour | None = None
+    reworded: Behaviour | None = None
     file: str = TESTS
     changed: bool = True
     lenient_only: bool = False
@@ -117,8 +118,9 @@ class Sim:
         return f"{self.file}::{self.name}"
 
     def on(self, side: Side) -> Any:
-        """What it does on a side; who needs no new body to pass needs no more than the names."""
-        return getattr(self, side) or (self.hollow if side is Side.NAMED else None)
+        """What it does on a side. Names and words: who needs no new body needs no name, and words matter to none."""
+        like = {Side.NAMED: self.hollow, Side.REWORDED: self.head}
+        return getattr(self, side) or like.get(side)
 
     def item(self, side: Side) -> ItemFacts:
         print_ = "new" if self.changed and side is not Side.CONTROL else "old"

@@ -400,6 +400,22 @@ def test_a_test_that_fails_in_file_order_and_passes_alone_is_order_dependent() -
     came_to(judged(Sim(name="test_a", base=passes()), Sim(name=NEW, head=polluted)), FAIL, "order_dependent")
 
 
+def test_a_test_that_fails_on_head_in_other_words_looks_at_the_text() -> None:
+    result = judged(old(), Sim(name=NEW, reworded=fails()))
+    came_to(result, FAIL, "does_not_exercise")
+    through_product = Sim(name=NEW, base=fails("ValueError", "TP"), reworded=fails())
+    came_to(judged(old(), through_product), PASS, "proved")
+    came_to(judged(old(), Sim(name=NEW, reworded=once(fails(), passes()))), PASS, "proved")
+    came_to(judged(old(), Sim(name=NEW, reworded=comes_to(Outcome.NOT_RUN))), PASS, "proved")
+
+
+def test_a_test_that_opens_the_changed_source_looks_at_its_text_whatever_it_runs() -> None:
+    came_to(judged(old(), Sim(name=NEW, head=passes(sources=(PRODUCT,)))), FAIL, "does_not_exercise")
+    came_to(judged(old(), Sim(name=NEW, head=passes(sources=("pkg/other.py",)))), PASS, "proved")
+    raised = Sim(name=NEW, base=fails("ValueError", "TP", sources=(PRODUCT,)))
+    came_to(judged(old(), raised), PASS, "proved")
+
+
 # --- 15 to 17: network --------------------------------------------------------------------------
 
 

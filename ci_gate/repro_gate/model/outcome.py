@@ -99,7 +99,7 @@ class Evidence:
     """What one test was seen to do. Each list is capped; ``more`` counts what was cut.
 
     Only where asked for: ``lines`` are watched lines that ran, ``opened`` files of the tree opened
-    for reading other than by import, ``unrouted`` how many packets found no way out (None: not asked).
+    for reading other than by import, ``sources`` those of Python that code of tests opened, ``unrouted`` how many packets found no way out (None: not asked).
     """
 
     network: tuple[str, ...] = ()
@@ -109,6 +109,7 @@ class Evidence:
     more: int = 0
     lines: tuple[tuple[str, int], ...] = ()
     opened: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     unrouted: int | None = None
 
     @classmethod
@@ -125,6 +126,7 @@ class Evidence:
                 (str(path), int(line)) for path, lines in dict(data.get("lines", {})).items() for line in lines
             ),
             opened=tuple(map(str, data.get("opened", ()))),
+            sources=tuple(map(str, data.get("sources", ()))),
             unrouted=None if unrouted is None else int(unrouted),
         )
 
@@ -140,7 +142,7 @@ class Evidence:
         lines: dict[str, list[int]] = {}
         for path, line in self.lines:
             lines.setdefault(path, []).append(line)
-        asked = {"lines": lines, "opened": list(self.opened), "unrouted": self.unrouted}
+        asked = {"lines": lines, "opened": list(self.opened), "sources": list(self.sources), "unrouted": self.unrouted}
         return data | {key: value for key, value in asked.items() if value or value == 0}
 
 

@@ -22,18 +22,22 @@ class GateVerdict(enum.StrEnum):
 
 
 class Side(enum.StrEnum):
-    """The trees of a proof: base as it is, base with head's tests, head, head with hollow bodies, base with head's names."""
+    """The trees of a proof: base as it is, base with head's tests, head, and those that are made of them.
+
+    HOLLOW: head with hollow bodies; NAMED: base with head's names; REWORDED: head in other words.
+    """
 
     CONTROL = "control"
     BASE = "base"
     HEAD = "head"
     HOLLOW = "hollow"
     NAMED = "named"
+    REWORDED = "reworded"
 
     @property
     def origin(self) -> Side:
         """The side whose tree it is made from."""
-        return {Side.HOLLOW: Side.HEAD, Side.NAMED: Side.BASE}.get(self, self)
+        return {Side.HOLLOW: Side.HEAD, Side.REWORDED: Side.HEAD, Side.NAMED: Side.BASE}.get(self, self)
 
 
 class ReasonCode(enum.StrEnum):

@@ -197,5 +197,6 @@ def _words(stage: Stage) -> str:
         Side.HEAD: "head",
         Side.HOLLOW: "head with hollow bodies",
         Side.NAMED: "base with head's names",
+        Side.REWORDED: "head in other words",
     }
     return words[stage.side] + (", lenient" if stage.lenient else "")

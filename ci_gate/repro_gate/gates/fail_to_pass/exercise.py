@@ -3,7 +3,8 @@
 A test that fails on base and passes on head may still look at something else: the text of the
 source, a version, git's state. It must run a changed line, on head or (removed lines) on base.
 Lines that run while modules are imported count only where the test did not read sources,
-metadata or version control, and changed package data counts where it was read.
+metadata or version control, and changed package data counts where it was read. One that opens the
+source of a changed file itself looks at its text, whatever it runs besides.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Exercise(enum.StrEnum):
     AT_IMPORT = "a changed line ran while the product was imported"
     DATA = "changed package data was read"
     HOLLOW = "it fails when the changed functions are hollow"
+    TEXT = "it reads the source of what changed"
     UNSEEN = "unseen"
     NONE = "none"
 
@@ -53,6 +55,9 @@ def exercise(
     added, removed = watched(case.product, head=True), watched(case.product, head=False)
     passed = [run.evidence for run in on_head if run.evidence is not None]
     failed = [run.evidence for run in on_base if run.evidence is not None]
+    changed = {file.path for file in case.product}
+    if any(changed & set(seen.sources) for seen in (*passed, *failed)):
+        return Exercise.TEXT
     if any(_hits(added, seen.lines) for seen in passed) or any(_hits(removed, seen.lines) for seen in failed):
         return Exercise.IN_TEST
     opened = {path for seen in passed for path in seen.opened}

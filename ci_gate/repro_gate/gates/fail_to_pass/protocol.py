@@ -14,12 +14,13 @@ from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, 
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
 from repro_gate.gates.fail_to_pass.conditions import before, other_days, second_collection, words
 from repro_gate.gates.fail_to_pass.exercise import Exercise, exercise
-from repro_gate.gates.fail_to_pass.reasons import API, Context, network
+from repro_gate.gates.fail_to_pass.reasons import API, Context, network, through_product
 from repro_gate.gates.fail_to_pass.recovery import (
     OnBase,
     by_dependencies,
     check_hollow,
     check_names,
+    check_wording,
     climb,
     collect_on_base,
     fixture_homes,
@@ -371,6 +372,8 @@ class _Proof:
                 continue
             if reached is Exercise.NONE:
                 suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "no changed line of the product runs in it")
+            elif reached is Exercise.TEXT and not through_product(suspect.failure):
+                suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "it reads the source of what changed")
             elif reached is Exercise.UNSEEN:
                 unseen.append(suspect)
         check_hollow(judge, [each for each in self.suspects if each.open and (each.code in API or each in unseen)])
@@ -383,6 +386,7 @@ class _Proof:
                     id=suspect.id, reason=ReasonCode.EXERCISE_UNSEEN, why=why, on_base=suspect.failure
                 )
         check_names(judge, [each for each in self.suspects if each.open])
+        check_wording(judge, [each for each in self.suspects if each.open])
 
     def _conclude(self, company: tuple[str, ...]) -> None:
         for suspect in self.suspects:

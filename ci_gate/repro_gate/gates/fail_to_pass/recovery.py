@@ -14,7 +14,16 @@ from repro_gate.gates.fail_to_pass.case import Case, Collection, Stage
 from repro_gate.gates.fail_to_pass.conditions import ladder
 from repro_gate.gates.fail_to_pass.hollow import Filling, hollow
 from repro_gate.gates.fail_to_pass.names import NO_VALUE, with_names
-from repro_gate.gates.fail_to_pass.reasons import API, classify, is_signature, missing, of_collection, wanted
+from repro_gate.gates.fail_to_pass.reasons import (
+    API,
+    classify,
+    is_signature,
+    missing,
+    of_collection,
+    through_product,
+    wanted,
+)
+from repro_gate.gates.fail_to_pass.reword import reworded
 from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface
@@ -181,6 +190,18 @@ def check_names(judge: Judge, suspects: Iterable[Suspect]) -> None:
                     suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on base once the new names are there, hollow")
                 if runs[suspect.id].outcome is not Outcome.NOT_RUN:
                     pending.remove(suspect)
+
+
+def check_wording(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse whoever fails on head once its text differs: by its own check, twice, with nothing of the product's."""
+    pending = [each for each in suspects if not through_product(each.failure) and not each.by_dependency]
+    texts = [(each.path, reworded(each.head)) for each in judge.case.product]
+    replaced = tuple((path, text) for path, text in texts if text is not None)
+    for _ in range(2) if replaced else ():
+        runs = _fresh(judge, Stage(side=Side.REWORDED, replaced=replaced), pending)
+        pending = [each for each in pending if runs[each.id].outcome is Outcome.FAILED]
+    for suspect in pending if replaced else ():
+        suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "it looks at the text or bytecode of what changed")
 
 
 def named_stages(case: Case) -> Iterator[Stage]:
