@@ -349,6 +349,34 @@ SHAPES = (
         proved={ALL: "assertion", node("test_again"): "assertion"},
     ),
     Shape(
+        name="asks-git-for-the-files",
+        row="19",
+        verdict=PASS,
+        reason="proved",
+        head=fix(
+            """\
+            import pathlib
+            import subprocess
+
+            ROOT = pathlib.Path(__file__).parents[1]
+
+
+            def git(*arguments):
+                command = ["git", *arguments]
+                return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+
+
+            def test_all():
+                assert "shop/price.py" in git("ls-files")
+                assert len(git("rev-parse", "HEAD")[0]) == 40
+                assert git("describe", "--always")
+                assert git("remote") == []
+                assert total([1, 2]) == 3
+            """
+        ),
+        proved={ALL: "assertion"},
+    ),
+    Shape(
         name="marker-that-only-head-registers",
         row="strict markers",
         verdict=PASS,

@@ -26,6 +26,7 @@ from repro_gate.change import (
     is_mixed_file,
     layout_between,
     materialise,
+    own_repository,
     parts_changed,
     plan,
     statements,
@@ -123,9 +124,13 @@ def write_trees(
     """Base as it is, base under the overlay, and head, below ``directory``; and notes on what they lack."""
     trees = {side: directory / str(side) for side in (Side.CONTROL, Side.BASE, Side.HEAD)}
     notes: list[str] = []
-    for side, commit in ((Side.CONTROL, base), (Side.BASE, base), (Side.HEAD, head)):
+    commits = {Side.CONTROL: base, Side.BASE: base, Side.HEAD: head}
+    for side, commit in commits.items():
         notes += materialise(repository, commit, trees[side], max_bytes=max_bytes).notes
     notes += apply(repository, overlay, trees[Side.BASE]).notes
+    for side, commit in commits.items():
+        note = own_repository(repository, commit, trees[side])
+        notes += [note] if note else []
     return trees, tuple(notes)
 
 

@@ -1,0 +1,46 @@
+"""A small repository of its own for the files of a commit: projects ask git for their files and their version.
+
+Belongs here: making it beside files that were written (trees). It has the one commit, under its
+name, and nothing else of the user's clone: no remote, no hook, no setting, no history, no tag.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from repro_gate.change.repository import Repository
+from repro_gate.errors import GitFailed, disk_full
+
+_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n"
+_SHA256 = "[extensions]\n\tobjectformat = sha256\n"
+_SHA1_LENGTH = 40
+
+
+def own_repository(repository: Repository, commit: str, tree: Path) -> str:
+    """Make ``tree``, which holds the commit's files, a work tree; returns a note where that cannot be done.
+
+    Raises DiskFull.
+    """
+    place = tree / ".git"
+    try:
+        for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (place / folder).mkdir(parents=True)
+        long = len(commit) > _SHA1_LENGTH
+        (place / "config").write_text(_CONFIG.format(version=int(long)) + (_SHA256 if long else ""), encoding="ascii")
+        (place / "HEAD").write_text(f"{commit}\n", encoding="ascii")
+        (place / "shallow").write_text(f"{commit}\n", encoding="ascii")  # its parents are not here
+        objects = repository.read("rev-list", "--objects", "--no-walk", "--end-of-options", commit)
+        pack = os.fspath(place / "objects" / "pack" / "pack")
+        # As they are: looking for differences and pressing would cost more than writing.
+        plain = ("--quiet", "--window=0", "--compression=0", "--threads=1")
+        repository.read("pack-objects", *plain, pack, question=objects, timeout=600)
+        Repository(top=tree, env=repository.env).read("read-tree", commit)
+    except OSError as error:
+        full = disk_full(error, str(tree))
+        if full:
+            raise full from error
+        return f"The files of commit {commit[:12]} have no git repository around them: {error}."
+    except GitFailed as error:
+        return f"The files of commit {commit[:12]} have no git repository around them: {error}"
+    return ""
