@@ -162,3 +162,16 @@ def test_nothing_of_a_test_breaks_out_of_the_page(name: str, message: str) -> No
     outside = re.sub(r"(`+)(?:(?!\1).)*?\1", "", page.replace("```console", ""))
     assert not re.search(r"(?<!\\)<(?!/?sub>)", outside), outside
     assert not re.search(r"(?<![\\\w])@", outside), outside
+
+
+def test_output_of_a_finding_is_shown_everywhere_and_breaks_out_of_nothing() -> None:
+    said = "E   TypeError: no\n```\n<script>\x1b[31m</script>"
+    told = Finding(reason=ReasonCode.BASE_BROKEN, id="tests/test_a.py::test_a", text="TypeError: no", output=said)
+    broken = report(gate(GateVerdict.INCONCLUSIVE, findings=(told,)))
+    document = check_json.document(broken)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    assert document["gates"][0]["findings"][0]["output"] == said
+    assert "  | E   TypeError: no" in "\n".join(check_terminal.lines(broken))
+    page = as_markdown.page(broken).splitlines()
+    block = page[page.index("  ````text") + 1 : page.index("  ````")]
+    assert block == ["  E   TypeError: no", "  ```", "  <script>\\x1b[31m</script>"]

@@ -244,6 +244,31 @@ def test_red_tests_of_base_on_base_make_no_proof() -> None:
     assert "test_red" in result.findings[0].text
 
 
+def test_what_breaks_base_is_told_with_its_last_words_and_long_lists_end() -> None:
+    def red(seen: Seen) -> TestRun:
+        lines = "\n".join(f"line {number}" for number in range(40))
+        return dataclasses.replace(fails(message="assert 1 == 2\n +where")(seen), output=lines)
+
+    many = [Sim(name=f"test_red_{number:02}", control=red, base=red, changed=False) for number in range(30)]
+    result = judged(*many, Sim(name=NEW))
+    came_to(result, INCONCLUSIVE, "base_broken")
+    whole, *each = result.findings
+    assert whole.text.endswith("test_red_09 and 20 more")
+    assert whole.next_step
+    assert [finding.id for finding in each] == [f"{TESTS}::test_red_{number:02}" for number in range(3)]
+    assert {finding.text for finding in each} == {"AssertionError: assert 1 == 2"}
+    assert each[0].output.startswith("line 25\n")
+    assert each[0].output.endswith("line 39")
+    assert not each[0].next_step
+
+
+def test_what_keeps_base_from_being_collected_is_told_in_pytests_own_words() -> None:
+    error = dataclasses.replace(collect_error("SyntaxError", "invalid syntax"), text="E   SyntaxError: invalid syntax")
+    result = judged(old(), Sim(name=NEW), failures={Side.CONTROL: [error]})
+    came_to(result, INCONCLUSIVE, "base_broken")
+    assert (result.findings[1].id, result.findings[1].output) == (TESTS, "E   SyntaxError: invalid syntax")
+
+
 def test_a_test_of_base_that_only_one_seed_makes_fail_breaks_nothing() -> None:
     def coin(seen: Seen) -> TestRun:
         return fails()(seen) if seen.conditions.random == 0 else run()

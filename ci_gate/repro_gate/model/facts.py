@@ -79,13 +79,14 @@ def _fixture(data: Any) -> FixturePlace:
 class CollectFailure:
     """Why a node could not be collected, and what it names that is not there.
 
-    ``missing_symbols`` are ``module:name``, or ``:name`` where no module is known.
+    ``missing_symbols`` are ``module:name``, or ``:name`` where no module is known; ``text`` is pytest's own report.
     """
 
     node: str
     failure: Failure
     missing_modules: tuple[str, ...] = ()
     missing_symbols: tuple[str, ...] = ()
+    text: str = ""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CollectFailure:
@@ -95,4 +96,5 @@ class CollectFailure:
             failure=Failure.from_json(data["f"]),
             missing_modules=tuple(map(str, data.get("modules", ()))),
             missing_symbols=tuple(map(str, data.get("symbols", ()))),
+            text=str(data.get("text", "")),
         )

@@ -144,12 +144,16 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate."""
+    """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate.
+
+    ``output`` are the last lines that a test or pytest wrote, where they explain the finding.
+    """
 
     reason: enum.StrEnum
     text: str
     id: str = ""
     next_step: str = ""
+    output: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

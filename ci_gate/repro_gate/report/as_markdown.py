@@ -40,6 +40,16 @@ def code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def _fenced(text: str) -> Iterator[str]:
+    """Lines of output as a block inside of a list, whatever backticks are in them."""
+    if text:
+        longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        yield ""
+        yield from (f"  {line}" for line in (f"{fence}text", *map(visible, text.splitlines()), fence))
+        yield ""
+
+
 def _lines(report: CheckReport) -> Iterator[str]:
     yield f"## {_SIGNS[report.verdict]} repro-gate: {escaped(headline(report))}"
     yield ""
@@ -96,6 +106,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         where = f"{code(finding.id)}: " if finding.id else ""
         step = f" Next: {escaped(finding.next_step)}" if finding.next_step else ""
         yield f"- {code(str(finding.reason))} {where}{escaped(finding.text)}{step}"
+        yield from _fenced(finding.output)
     cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))
     if cut:
         yield f"- … and {cut} more in the report"

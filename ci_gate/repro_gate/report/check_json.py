@@ -81,6 +81,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "test": finding.id or None,
         "message": finding.text,
         "next_step": finding.next_step or None,
+        **({"output": finding.output} if finding.output else {}),
     }
 
 

@@ -45,6 +45,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
     for finding in gate.findings[:_MOST]:
         where = f"{finding.id}: " if finding.id else ""
         yield f"{finding.reason}: {where}{finding.text}"
+        yield from (f"  | {line}" for line in finding.output.splitlines())
         if finding.next_step:
             yield f"  next: {finding.next_step}"
     cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))

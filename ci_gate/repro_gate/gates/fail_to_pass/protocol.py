@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from repro_gate.errors import CollectionFailed
+from repro_gate.gates.fail_to_pass import broken as told
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
 from repro_gate.gates.fail_to_pass.conditions import before, other_days, second_collection, words
@@ -163,6 +164,7 @@ class _Proof:
             return self.runner.collect(CONTROL)
         except CollectionFailed as error:
             self._refuse_unbuilt(of_text(error.details), self.lacking.get(Side.HEAD, set()))
+            self.findings += told.of_start(error.details)
             raise Stopped(ReasonCode.BASE_BROKEN, f"base's own tests cannot be collected: {error}") from None
 
     def _uncollected_on_head(self, head: Collection, base: Collection) -> None:
@@ -206,7 +208,7 @@ class _Proof:
         if found.cut:
             self.notes.append(f"{len(found.cut)} more tests use what changed and were not tried")
         if found.gone and self.case.changes_product and not self.case.narrowed:
-            text = f"{len(found.gone)} tests of base are gone: {', '.join(found.gone[:20])}"
+            text = f"{len(found.gone)} tests of base are gone: {told.some(found.gone)}"
             self.findings.append(Finding(reason=ReasonCode.TEST_DELETED, text=text))
 
     # -- base as it is --------------------------------------------------------------------
@@ -216,23 +218,25 @@ class _Proof:
         tests = [test for test, item in base.items.items() if item.file in files]
         if not tests:
             tests = list(base.items)[: self.runner.policy.control_sample]
-        uncollected = [failed.node for failed in base.failures if failed.node.partition("::")[0] in files]
+        uncollected = [failed for failed in base.failures if failed.node.partition("::")[0] in files]
         if not tests and not uncollected:
             self.notes.append("base has no tests of its own: there was nothing to control it with")
             return
-        broken = uncollected + self._red(CONTROL, tests, base)
+        red = self._red(CONTROL, tests, base)
+        broken = [*(failed.node for failed in uncollected), *(run.id for run in red)]
         if broken and self.case.dependencies:
             own = Stage(side=Side.CONTROL, environment=Side.BASE)
             if not self._red(own, tests, base) and not uncollected:
-                text = f"base's tests fail in head's environment and pass in their own: {', '.join(broken[:20])}"
+                text = f"base's tests fail in head's environment and pass in their own: {told.some(broken)}"
                 self.findings.append(Finding(reason=ReasonCode.ENV_DELTA, text=text))
                 broken = []
         if broken:
             self.broken = sorted(broken)
             self._refuse_unbuilt(*(of_runs(self.runner.seen, side) for side in (Side.CONTROL, Side.HEAD)))
-            raise Stopped(ReasonCode.BASE_BROKEN, f"base's own tests fail on base: {', '.join(self.broken[:20])}")
+            self.findings += told.of_base(uncollected, red)
+            raise Stopped(ReasonCode.BASE_BROKEN, f"base's own tests fail on base: {told.some(self.broken)}")
 
-    def _red(self, stage: Stage, tests: list[str], base: Collection) -> list[str]:
+    def _red(self, stage: Stage, tests: list[str], base: Collection) -> list[TestRun]:
         """Which tests fail together and again alone; tests that need the network are another gate's matter."""
         runs = self.runner.one(Ask(stage=stage, tests=tuple(tests)))
         red = [test for test, run in runs.items() if not fine(run) and not network(run)]
@@ -245,8 +249,8 @@ class _Proof:
         again = [pair for found in self.runner.run(asks) for pair in found.items()]
         cured = sorted({test for test, run in again if fine(run)})
         if cured:
-            self.notes.append(f"failed on base together, and passed alone or with other seeds: {', '.join(cured)}")
-        return [test for test in red if test not in cured]
+            self.notes.append(f"failed on base together, and passed alone or with other seeds: {told.some(cured)}")
+        return [runs[test] for test in red if test not in cured]
 
     # -- first runs -----------------------------------------------------------------------
 

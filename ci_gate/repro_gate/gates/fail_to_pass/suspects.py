@@ -95,7 +95,7 @@ class Judge:
         elif code in DISRUPTIVE:
             self._confirm_disruption(suspect)
         elif code not in RIGHT | API:
-            suspect.refuse(code, f"fails on base for a reason outside of the product: {_words(run.failure)}")
+            suspect.refuse(code, f"fails on base for a reason outside of the product: {in_words(run.failure)}")
         return suspect
 
     def network_code(self, test: str, otherwise: ReasonCode) -> ReasonCode:
@@ -117,11 +117,11 @@ class Judge:
         if network(run):
             return self.network_code(run.id, ReasonCode.NETWORK), "it needs the network"
         if self.confirmed >= self.runner.policy.most_confirmed:
-            return ReasonCode.FAILS_ON_HEAD, f"fails on head, like others that were run again: {_words(run.failure)}"
+            return ReasonCode.FAILS_ON_HEAD, f"fails on head, like others that were run again: {in_words(run.failure)}"
         self.confirmed += 1
         alone = self.runner.one(Ask(stage=HEAD, tests=(run.id,), mode=Mode.FRESH, files=(file,)))[run.id]
         if alone.outcome is not Outcome.PASSED:
-            return ReasonCode.FAILS_ON_HEAD, f"fails on head: {_words(run.failure)}"
+            return ReasonCode.FAILS_ON_HEAD, f"fails on head: {in_words(run.failure)}"
         again = self.runner.one(Ask(stage=HEAD, tests=company))[run.id]
         if again.outcome is Outcome.PASSED:
             return ReasonCode.FLAKY_ON_HEAD, "failed on head, and passed when it was run again"
@@ -165,7 +165,8 @@ class Judge:
         return ReasonCode.NOT_RUN, f"was not run on {side}"
 
 
-def _words(failure: Failure | None) -> str:
+def in_words(failure: Failure | None) -> str:
+    """The exception's type and the first line of its message."""
     if failure is None:
         return "no exception was seen"
     first = failure.message.strip().split("\n", 1)[0][:200]

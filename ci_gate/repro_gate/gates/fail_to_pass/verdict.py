@@ -196,7 +196,8 @@ def _findings(
 ) -> tuple[Finding, ...]:
     """What stands in the way, each with its next step; beside a proof only what warns."""
     found = [
-        replace(each, next_step=each.next_step or NEXT_STEP[ReasonCode(each.reason)]) for each in situation.findings
+        each if each.output else replace(each, next_step=each.next_step or NEXT_STEP[ReasonCode(each.reason)])
+        for each in situation.findings
     ]
     found += [_finding(each.reason, each.text) for each in case.obstacles]
     if situation.stopped is not None:
