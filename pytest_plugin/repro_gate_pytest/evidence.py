@@ -220,31 +220,34 @@ def _on_read(path: str, source: bool) -> None:
         return  # the interpreter looks for the lines of code that is in no file
     if relative.startswith(("..", ".pytest_cache")) or "__pycache__" in relative:
         return
-    reader = _reader() if source else ""
+    reader, by_another = _reader() if source else ("", False)
     if source and not reader:
         return
     relative = relative.replace(os.sep, "/")
     _note(_State.opened, relative, _MOST_OPENED)
-    if source and _TEST_PATH.search(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
+    if source and not by_another and _TEST_PATH.search(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
         _note(_State.sources, relative)
 
 
-def _reader() -> str:
-    """The project's file whose code opens a source; empty where that is imported, or read to show a line of it.
+def _reader() -> tuple[str, bool]:
+    """The project's file whose code opens a source, and whether an installed package does it on its behalf.
 
-    The innermost code that is the project's, an importer's, a quoter's or pytest's own decides.
+    Empty where the source is imported, or read to show a line of it: the innermost code that is the
+    project's, an importer's, a quoter's or pytest's own decides.
     """
     frame: Any = _getframe(4)  # whoever opens it: below are this, _on_read, _on_open and _hook
+    installed = False
     while frame is not None:
         filename: str = frame.f_code.co_filename
         if in_tree(filename):
-            return filename
+            return filename, installed
         if filename in _QUOTERS or filename.startswith(_IMPORTERS) or _PYTESTS_OWN in filename:
-            return ""
+            return "", False
         if frame.f_code.co_name == "getframeinfo":
-            return ""  # `inspect.stack()` has a line of each caller
+            return "", False  # `inspect.stack()` has a line of each caller
+        installed = installed or "-packages" in filename
         frame = frame.f_back
-    return ""
+    return "", False
 
 
 def _on_change(args: tuple[Any, ...]) -> None:

@@ -8,11 +8,12 @@ decide outcomes: it is no part of the project. Code that replaces pytest or us i
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -40,6 +41,7 @@ class Witness:
     def __init__(self, zones: failure.Zones, plugins: Any) -> None:
         self._zones = zones
         self._plugins = plugins
+        self._known: tuple[int, set[str]] = (-1, set())
         self._raised: list[BaseException] = []
         self._called = False
         self._replaced = ""
@@ -51,7 +53,7 @@ class Witness:
         self._raised = []
         self._called = False
         self._replaced = ""
-        self._own = list(_codes(item.obj)) if isinstance(item, _Item) else []
+        self._own = list(_codes(_collected(item))) if isinstance(item, _Item) else []
         self._truth = {}
 
     # -- what is seen ------------------------------------------------------------------------
@@ -92,9 +94,11 @@ class Witness:
         """Where the project's own code stands between pytest and the test's function, see the function itself."""
         if not isinstance(item, _Item):
             return
-        file = self._file(item.obj)
-        if file in self._plugin_files() and not any(_code(item.obj) is each for each in self._own):
-            self._replaced = "its function was replaced by one of %s" % os.path.basename(file)
+        code = _code(item.obj)
+        if code is not None and not any(code is each for each in self._own):
+            file = _realpath(code.co_filename)
+            if file in self._plugin_files():
+                self._replaced = "its function was replaced by one of %s" % os.path.basename(file)
         runs = vars(item).get("runtest") or type(item).runtest
         calls = item.ihook.pytest_pyfunc_call.get_hookimpls()
         between = [each.function for each in calls if not _wraps(each)]
@@ -107,23 +111,27 @@ class Witness:
 
             @functools.wraps(function)
             async def waits(*args: Any, **kwargs: Any) -> Any:
-                try:
+                with self._noting():
                     return await function(*args, **kwargs)
-                except BaseException as raised:
-                    self._raised.append(raised)
-                    raise
 
             return waits
 
         @functools.wraps(function)
         def calls(*args: Any, **kwargs: Any) -> Any:
-            try:
+            with self._noting():
                 return function(*args, **kwargs)
-            except BaseException as raised:
-                self._raised.append(raised)
-                raise
 
         return calls
+
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Note what a call of the function raises; one that is called again until it passes has passed."""
+        try:
+            yield
+        except BaseException as raised:
+            self._raised.append(raised)
+            raise
+        self._raised.clear()
 
     # -- what it means -----------------------------------------------------------------------
 
@@ -134,7 +142,7 @@ class Witness:
         places = self._places(call.excinfo.value)
         if not places or any(zone == "Product" for zone, _, _ in places):
             return False
-        if self._called and not any(call.excinfo.value is each for each in self._raised):
+        if self._called and not self._raised:
             return True  # whatever its traceback says: it was raised around the call
         here = _realpath(str(item.path))
         inside = any(file == here or any(code is each for each in self._own) for _, file, code in places)
@@ -182,17 +190,17 @@ class Witness:
         return [place for place in found if place[0] in _OWN]
 
     def _is_projects(self, function: Any) -> bool:
-        file = self._file(function)
-        return bool(file) and self._zones.place(file)[0] in _OWN
-
-    def _file(self, function: Any) -> str:
-        code = _code(function)
-        return _realpath(code.co_filename) if code is not None else ""
+        code = None if _modules(function).startswith(_PYTESTS) else _code(function)
+        return code is not None and self._zones.place(code.co_filename)[0] in _OWN
 
     def _plugin_files(self) -> set[str]:
         """The files of plugins, conftest.py among them, that are the project's own."""
-        files = (getattr(plugin, "__file__", None) for plugin in self._plugins.get_plugins())
-        return {_realpath(file) for file in files if file and self._zones.place(file)[0] in _OWN}
+        plugins = self._plugins.get_plugins()
+        if len(plugins) != self._known[0]:
+            files = [getattr(plugin, "__file__", None) for plugin in plugins]
+            own = {_realpath(file) for file in files if file and self._zones.place(file)[0] in _OWN}
+            self._known = (len(plugins), own)
+        return self._known[1]
 
 
 def _expects_failure(item: Any) -> bool:
@@ -209,6 +217,12 @@ def _when(report: Any) -> str:
 
 def _is_skip(exc: BaseException) -> bool:
     return isinstance(exc, pytest.skip.Exception) or type(exc).__name__ == "SkipTest"
+
+
+def _collected(item: Any) -> Any:
+    """The function that was collected, without making an instance of its class."""
+    owner = getattr(item, "cls", None) or getattr(item, "module", None)
+    return vars(item).get("_obj") or getattr(owner, getattr(item, "originalname", None) or item.name, None)
 
 
 def _codes(function: Any) -> Iterable[CodeType]:

@@ -223,6 +223,18 @@ SHAPES = (
         ),
     ),
     Shape(
+        name="missing-import-added",
+        row="1",
+        verdict=PASS,
+        reason="proved",
+        base={PRICE: "def total(prices):\n    return math.fsum(prices) if prices else 0\n"},
+        head={
+            PRICE: "import math\n\nEXACT = True\n\n\ndef total(prices):\n    return math.fsum(prices) if prices else 0\n",
+            **with_tests("def test_all():\n    assert total([1, 2]) == 3\n"),
+        },
+        proved={node("test_all"): "product_exception"},
+    ),
+    Shape(
         name="new-constants-by-value",
         row="module constant",
         verdict=PASS,

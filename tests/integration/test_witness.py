@@ -130,6 +130,12 @@ HONEST = """\
             asyncio.run(pyfuncitem.obj())
             return True
 
+    @pytest.hookimpl(tryfirst=True, hookwrapper=True)
+    def pytest_runtest_call(item):
+        outcome = yield
+        if outcome.excinfo is not None and item.name == "test_told":
+            outcome.force_exception(AssertionError("told otherwise"))
+
     def check(value):
         assert value == 2
 
@@ -143,6 +149,7 @@ ALL_WAYS = """\
 
     def test_passes(): pass
     def test_fails(): assert False
+    def test_told(): assert False
     def test_by_help(checks): checks(1)
     async def test_waits(): assert True
     async def test_waits_and_fails(): assert False
@@ -213,6 +220,29 @@ def test_what_a_hook_raises_is_no_failure_of_the_test(hook: str, host_lab: MakeL
     (run,) = runs(host_lab, project, RAISES[hook], PASSES).values()
     assert run.failure is not None
     assert (run.outcome, run.failure.phase, run.contradiction) == ("failed", "hook", "")
+
+
+RETRIES = """\
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(pyfuncitem):
+        for _ in range(3):
+            try:
+                pyfuncitem.obj()
+                break
+            except AssertionError:
+                pass
+        return True
+    """
+
+
+def test_a_hook_that_calls_a_test_until_it_passes_is_believed_when_it_does(
+    host_lab: MakeLab, project: MakeProject
+) -> None:
+    tests = "TRIED = []\n\n\ndef test_it():\n    TRIED.append(1)\n    assert len(TRIED) == 2\n"
+    (run,) = runs(host_lab, project, RETRIES, tests).values()
+    assert (run.outcome, run.contradiction) == ("passed", "")
+    (run,) = runs(host_lab, project, RETRIES, FAILS).values()
+    assert (run.outcome, bool(run.contradiction)) == ("passed", True)
 
 
 def test_honest_hooks_and_every_way_to_end_contradict_nothing(host_lab: MakeLab, project: MakeProject) -> None:

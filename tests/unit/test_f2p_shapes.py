@@ -534,6 +534,14 @@ def test_a_report_that_contradicts_what_was_seen_certifies_nothing(
     assert "where E was raised" in result.findings[0].text
 
 
+def test_an_expected_failure_that_was_none_is_no_reproduction_and_hurts_nothing_else() -> None:
+    said = "reported as expected to fail, which nothing says"
+    forged = dataclasses.replace(run(Outcome.XFAILED), contradiction=said)
+    repro = judged(Sim(name=NEW, head=lambda _: forged), change=case(product=()), claims=Said(repro_first=True))
+    came_to(repro, FAIL, "tampered")
+    came_to(judged(old(), Sim(name=NEW), Sim(name="test_x", head=lambda _: forged)), PASS, "proved")
+
+
 def test_what_a_hook_raises_on_base_is_no_proof() -> None:
     result = judged(old(), Sim(name=NEW, base=fails(phase="hook", zones="T")))
     came_to(result, FAIL, "fixture")

@@ -16,7 +16,9 @@ from repro_gate.gates.fail_to_pass.hollow import Filling, is_only_declared, real
 from repro_gate.gates.fail_to_pass.symbols import Function, parse, targets
 
 # They name the module's version, authors and exports: saying them is what they do.
-_SAYS = re.compile(r"__\w+__$|_{0,2}version(_info|_tuple)?_{0,2}$", re.IGNORECASE)
+_SAYS = re.compile(
+    r"__(all|authors?|copyright|date|email|license|title)__$|_{0,2}version(_info|_tuple)?_{0,2}$", re.IGNORECASE
+)
 # Stands for a constant: it equals nothing, and a test that stumbles over it tells its name.
 NO_VALUE = "NoValue"
 _OBJECT = f"type({NO_VALUE!r}, (), {{}})()"
@@ -102,7 +104,7 @@ class _Merger:
         if attributes and not closed:
             base.body += ast.parse("\n".join(f"{name} = {_OBJECT}" for name in attributes)).body
         yield base
-        if new and not closed and base.bases and not owner:
+        if new and not closed and not owner:
             yield from ast.parse(_STRIP.format(names=tuple(new), owner=qualified)).body
 
     def _hollow(self, statement: ast.stmt) -> list[ast.stmt]:

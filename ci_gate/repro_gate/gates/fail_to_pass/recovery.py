@@ -31,8 +31,9 @@ from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Ref
 
 BASE = Stage(side=Side.BASE)
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
-# What a test does that finds a name missing by itself: it asserts, or stumbles over None.
-_BY_A_NAME = _CHECKED | {ReasonCode.TEST_EXCEPTION, ReasonCode.PRODUCT_IN_SETUP}
+# What a test does that finds a name missing by itself: it asserts, or stumbles over None. A product that
+# misses a name raises, and is mended by it.
+_BY_A_NAME = frozenset({ReasonCode.ASSERTION, ReasonCode.TEST_EXCEPTION})
 _ARTEFACTS = frozenset({"NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "NotImplementedError"})
 
 

@@ -152,7 +152,10 @@ def repeat_expected(runner: Runner, tests: Iterable[str]) -> tuple[list[Proved],
             for together in ([(test,) for test in failed] if each.alone else [tuple(failed)])
         ]
         for test, run in (pair for runs in runner.run(asks) for pair in runs.items()):
-            if run.outcome is Outcome.XFAILED:
+            if run.contradiction:
+                del failed[test]
+                refused.append(Refused(id=test, reason=ReasonCode.TAMPERED, why=run.contradiction))
+            elif run.outcome is Outcome.XFAILED:
                 failed[test] += 1
             else:
                 del failed[test]

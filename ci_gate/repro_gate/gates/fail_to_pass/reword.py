@@ -14,7 +14,7 @@ import tokenize
 from repro_gate.gates.fail_to_pass.hollow import is_only_declared, real_body
 from repro_gate.gates.fail_to_pass.symbols import functions, parse
 
-_INERT = "[]"
+_INERT = "__name__"
 _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 _OPENS = {"FSTRING_START", "TSTRING_START"}
 _CLOSES = {"FSTRING_END", "TSTRING_END"}

@@ -48,9 +48,10 @@ def lost(result: ExperimentResult) -> bool:
 
 
 def contradicted(result: ExperimentResult, tests: Iterable[str]) -> TestRun | None:
-    """The first of these tests whose report says otherwise than what was seen."""
+    """The first of these tests whose report says otherwise than what was seen, so that it could count."""
     asked = frozenset(tests)
-    return next((run for run in result.runs if run.contradiction and run.id in asked), None)
+    counts = (run for run in result.runs if run.contradiction and run.outcome is not Outcome.XFAILED)
+    return next((run for run in counts if run.id in asked), None)
 
 
 def _key(run: TestRun) -> str:
