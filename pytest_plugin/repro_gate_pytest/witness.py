@@ -145,8 +145,19 @@ class Witness:
         if self._called and not self._raised:
             return True  # whatever its traceback says: it was raised around the call
         here = _realpath(str(item.path))
-        inside = any(file == here or any(code is each for each in self._own) for _, file, code in places)
-        return places[0][1] in self._plugin_files() and not inside
+        if any(file == here or any(code is each for each in self._own) for _, file, code in places):
+            return False
+        if any(places[0][2] is each for each in self._between(item)):
+            return True
+        # Else nothing of the project comes before the function, unless another's code stands for it.
+        plain = bool(self._own) and self._zones.place(self._own[0].co_filename)[0] in _OWN
+        return plain and not hasattr(item, "_excinfo")
+
+    def _between(self, item: Any) -> list[CodeType]:
+        """The code that is called before the test's function."""
+        hooks = [each.function for name in _HOOKS[:3] for each in getattr(item.ihook, name).get_hookimpls()]
+        codes = [_code(each) for each in (*hooks, vars(item).get("runtest"), type(item).runtest)]
+        return [code for code in codes if code is not None]
 
     def contradiction(self, item: Any, reports: Sequence[Any]) -> str:
         """What the reports of a test say otherwise than what was seen, as a sentence; or an empty string."""

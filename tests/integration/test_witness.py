@@ -114,8 +114,18 @@ RAISES = {
     "call": "def pytest_runtest_call(item):\n    assert item.name != 'test_it'\n",
     "around": "@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_call(item):\n    yield\n    assert False\n",
     "function": "@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    assert False\n",
+    "instance": "import helper\ndef pytest_configure(config):\n    config.pluginmanager.register(helper.Plugin())\n",
+    "patched": "import helper\ndef pytest_itemcollected(item):\n    item.runtest = helper.fail\n",
     "item": "def pytest_itemcollected(item):\n    item.runtest = fail\ndef fail():\n    raise AssertionError\n",
 }
+HELPER = """\
+    def fail():
+        raise AssertionError
+
+    class Plugin:
+        def pytest_runtest_call(self, item):
+            fail()
+    """
 HONEST = """\
     import asyncio
 
@@ -188,7 +198,8 @@ ALL_WAYS = """\
 
 
 def runs(host_lab: MakeLab, project: MakeProject, conftest: str, tests: str) -> dict[str, TestRun]:
-    files = {"tests/conftest.py": "import pytest\n\n" + textwrap.dedent(conftest), "tests/test_it.py": tests}
+    start = "import pytest\n\n" + textwrap.dedent(conftest)
+    files = {"tests/conftest.py": start, "tests/helper.py": HELPER, "tests/test_it.py": tests}
     result = host_lab(project(files)).run(Mode.FORK)
     return {run.id.partition("::")[2]: run for run in result.runs}
 
