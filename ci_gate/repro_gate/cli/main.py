@@ -130,7 +130,11 @@ def scan(
         typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
     ] = None,
     no_fork: Annotated[
-        bool, typer.Option("--no-fork", help="One process per experiment: slower, and what modules read at import moves in each of them.")
+        bool,
+        typer.Option(
+            "--no-fork",
+            help="One process per experiment: slower, and what modules read at import moves in each of them.",
+        ),
     ] = False,
     no_causes: Annotated[bool, typer.Option("--no-causes", help="Detect only: confirm nothing, pack nothing.")] = False,
     quiet: Quiet = False,
