@@ -356,6 +356,7 @@ SHAPES = (
         head=fix(
             """\
             import pathlib
+            import shutil
             import subprocess
 
             ROOT = pathlib.Path(__file__).parents[1]
@@ -367,10 +368,11 @@ SHAPES = (
 
 
             def test_all():
-                assert "shop/price.py" in git("ls-files")
-                assert len(git("rev-parse", "HEAD")[0]) == 40
-                assert git("describe", "--always")
-                assert git("remote") == []
+                if shutil.which("git"):  # a minimal image has none
+                    assert "shop/price.py" in git("ls-files")
+                    assert len(git("rev-parse", "HEAD")[0]) == 40
+                    assert git("describe", "--always")
+                    assert git("remote") == []
                 assert total([1, 2]) == 3
             """
         ),
