@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def both(repository: Repository, base: str, head: str, place: Path) -> tuple[dic
     for side, target in made.items():
         target.mkdir(parents=True)
         gittree.write(git, files[side], str(target))
+    for tree in (trees[side] for side in made):
+        shutil.rmtree(tree / ".git")  # the gate's own addition, which repro.sh does without
     return {side: on_disk(trees[side]) for side in made}, {side: on_disk(made[side]) for side in made}
 
 
