@@ -13,7 +13,7 @@ from repro_gate.experiment import ENVIRONMENTS, ZONES
 from repro_gate.flake.values import benign_moves, values
 from repro_gate.model import Limits, Mode
 from repro_gate.process import run
-from tests.conftest import MakeLab
+from tests.conftest import MakeLab, MakeProject
 
 CONTROLS = Path(__file__).resolve().parent.parent / "controls"
 TODAY = datetime.datetime.now(tz=datetime.UTC).date()
@@ -113,3 +113,46 @@ def test_correct_programs_pass_under_neutral_conditions(lab: MakeLab, tmp_path: 
 @pytest.mark.parametrize("axis", axes_with_programs())
 def test_correct_programs_pass_with_every_axis_moved(host_lab: MakeLab, tmp_path: Path, axis: str, seed: int) -> None:
     assert bad_runs(host_lab, copied(axis, tmp_path), Mode.FRESH, [everything_moved(seed)]) == {}
+
+
+STATE_AT_IMPORT = """\
+    import random
+
+    import pytest
+
+    numpy = pytest.importorskip("numpy")
+    random.setstate(random.Random(3).getstate())
+    numpy.random.set_state(numpy.random.RandomState(4).get_state())
+    FIRST, SECOND = random.Random(3), numpy.random.RandomState(4)
+    DRAWS = {FIRST.random() for _ in range(9)} | {float(SECOND.random_sample()) for _ in range(9)}
+
+    @pytest.mark.parametrize("turn", range(3))
+    def test_draws(turn):
+        assert random.random() in DRAWS and float(numpy.random.random_sample()) in DRAWS
+    """
+STATE_PUT_BACK = """\
+    import random
+
+    STATE = random.getstate()
+    random.seed(3)
+    TABLE = [random.random() for _ in range(5)]
+    random.setstate(STATE)
+
+    def test_draws():
+        print(random.random())
+        assert False
+    """
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+def test_a_state_that_is_set_at_import_is_the_projects(host_lab: MakeLab, project: MakeProject, mode: Mode) -> None:
+    lab = host_lab(project({"test_it.py": STATE_AT_IMPORT}))
+    for seed in SEEDS:
+        result = lab.run(mode, random=seed, order="reversed")
+        assert {run.outcome.value for run in result.runs} == {"passed"}, [run.failure for run in result.runs]
+
+
+def test_a_state_that_is_put_back_gives_the_stream_back(host_lab: MakeLab, project: MakeProject) -> None:
+    lab = host_lab(project({"test_it.py": STATE_PUT_BACK}))
+    printed = {lab.run(Mode.FRESH, random=seed).runs[0].output for seed in SEEDS}
+    assert len(printed) == len(SEEDS)
