@@ -112,6 +112,20 @@ def test_a_token_by_its_shape_is_replaced_wherever_it_is(kind: str, token: str, 
     assert set(tool.counts) == {kind}
 
 
+SHORT_ANCHORS = ("s" + "k-", "h" + "f_")  # words end so, too
+
+
+@pytest.mark.parametrize("before", ["x", "9", "TOKEN_", "a-"])
+@pytest.mark.parametrize(("kind", "token"), FLAT, ids=[f"{kind}-{number}" for number, (kind, _) in enumerate(FLAT)])
+def test_a_token_directly_behind_a_letter_or_a_digit_is_replaced(kind: str, token: str, before: str) -> None:
+    in_a_word = before in ("x", "9")
+    if in_a_word and token.startswith(SHORT_ANCHORS) and not token.startswith(("s" + "k-ant-", "s" + "k-proj-")):
+        pytest.skip("may be a word")
+    if before == "9" and kind == "telegram-token":
+        pytest.skip("begins with digits itself")
+    assert token[8:20] not in redactor().redact(f"is {before}{token}!")
+
+
 CALLED = [
     ("password=hunter" + "22", "hunter" + "22"),
     ("password=correcthorse" + "battery", "correcthorse" + "battery"),
@@ -224,6 +238,9 @@ SURVIVORS = [
     "credentials: ~/.aws/credentials.json",
     "cache_key=abc12345 sort_key=name primary_key=17 key=value12345",
     "keyboard=qwertz1234",
+    "keyJoinTable.customers_of_the_shop.order_items_2026",
+    "task-" + hashlib.sha1(b"z").hexdigest(),
+    "dark_live_0123456789abcdef",
     "author=Somebody123456789012",
     "GIT_AUTHOR_NAME=Somebody1234567890",
     'WWW-Authenticate: Basic realm="shop"',
@@ -343,6 +360,73 @@ def test_a_value_in_base64_that_was_wrapped_into_lines_is_found(before: str, enc
             kept = redactor({"TOKEN": value}).redact(f"Authorization: Basic\n{wrapped}\n")
             left = re.sub(r"\s|\\n", "", TAG.sub("", kept))
             assert not any(plain[at : at + 12] in left for at in range(12, 140)), kept
+
+
+BREAKS = {
+    "pytest": "\nE       ",
+    "pytest in colours": "\x1b[0m\n\x1b[1m\x1b[31mE       ",
+    "diff": "\nE   + ",
+    "diff of lists": "',\nE   -  '",
+    "list": "', '",
+    "list of bytes with ends": "\\n', b'",
+    "list in JSON": '", "',
+    "literals": "\\n'\n '",
+    "continued": "\\\n",
+    "quoted-printable": "=\n",
+    "escaped twice": "\\\\n",
+    "quotation": "\n> ",
+}
+
+
+@pytest.mark.parametrize("between", BREAKS.values(), ids=BREAKS)
+@pytest.mark.parametrize("width", [10, 20, 38, 64, 76])
+@pytest.mark.parametrize(
+    "encode", [base64.b64encode, base64.urlsafe_b64encode, bytes, lambda value: value.hex().encode()]
+)
+def test_a_value_that_is_broken_over_lines_is_found_whatever_stands_before_them(
+    between: str, width: int, encode: Callable[[bytes], bytes]
+) -> None:
+    value = some(100)
+    for head in ("", "a", "ab", "GET / HTTP/1.1 X-Api: "):
+        plain = encode(f"{head}{value} and more of it".encode()).decode()
+        shown = encode(value.encode()).decode()
+        text = between.join(plain[at : at + width] for at in range(0, len(plain), width))
+        kept = TAG.sub("", redactor({"TOKEN": value}).redact(f"E   sent:\n'{text}'\n"))
+        assert not any(piece in kept.replace(between, "") for piece in (plain[len(plain) // 2 :][:10], shown[40:50])), (
+            kept
+        )
+
+
+@pytest.mark.parametrize("between", BREAKS.values(), ids=BREAKS)
+def test_a_value_broken_in_two_is_found(between: str) -> None:
+    value = some(18)
+    assert redactor({"TOKEN": value}).redact(f"x {value[:9]}{between}{value[9:]} y").startswith("x <redacted:variable:")
+    assert redactor({"TOKEN": value}).redact(f"x {value[:8]}{between}{value[10:]} y").startswith(f"x {value[:8]}")
+
+
+AFTER = ["..", "...", "\u2026", "[...]", "***", "<truncated>", "'", '"', "\\'", "(truncated)", ""]
+
+
+@pytest.mark.parametrize("after", AFTER)
+@pytest.mark.parametrize("shown", range(10, 16))
+def test_the_beginning_of_a_value_before_a_place_where_it_was_cut_is_found(shown: int, after: str) -> None:
+    value = "q7Rk2Lm9Xw" + some(20)
+    for known in (value, "correct h0rse, battery"):
+        text = f"got '{known[:shown]}{after}"
+        assert known[:shown] not in redactor({"TOKEN": known}).redact(text + (" too short" if after else ""))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("test_token_for_the_ci_2026", "getfixturevalue('test_token')"),
+        ("MyApplicationSettings2026xyz", "class 'MyApplication' of"),
+        ("github" + "_pat_11ABCDEFG0abcdefghij", "begins with 'github" + "_pat_'"),
+        ("production-database-2026-eu-west", "'production-d'"),
+    ],
+)
+def test_a_name_that_a_value_begins_with_stays(value: str, text: str) -> None:
+    assert redactor({"TOKEN": value}).redact(text) == text
 
 
 def test_a_value_of_many_lines_is_found_line_by_line() -> None:
@@ -620,6 +704,10 @@ HOSTILE = [
     " ",
     "\u0130",
     "literal-v4lu",
+    "literal-v4'",
+    "', '",
+    "E \n",
+    "xgh" + "s_a_e" + "yJ",
     "<redacted:",
 ]
 

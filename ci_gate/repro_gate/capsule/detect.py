@@ -29,11 +29,17 @@ class _Shape:
     kind: str
     anchors: tuple[str, ...]
     pattern: re.Pattern[str]
-    glue: str = ""  # characters before the anchor that make it part of something else
+    inside: re.Pattern[str] | None = None  # what it must look like where it begins in the middle of a word
+    run: re.Pattern[str] | None = None  # where it failed, it fails until here, too
 
 
-def _shape(kind: str, anchors: str, pattern: str, glue: str = "") -> _Shape:
-    return _Shape(kind, tuple(anchors.split()), re.compile(pattern), glue)
+_RANDOM = r"(?=[^0-9]{0,200}[0-9])(?=[^a-z]{0,200}[a-z])(?=[^A-Z]{0,200}[A-Z])"  # of what follows the anchor
+
+
+def _shape(kind: str, anchors: str, pattern: str, inside: str | None = _RANDOM, run: str | None = None) -> _Shape:
+    """``inside`` None: never in the middle of a word, where a word may end with the anchor (task-...)."""
+    middle = re.compile(inside) if inside is not None else None
+    return _Shape(kind, tuple(anchors.split()), re.compile(pattern), middle, re.compile(run) if run else None)
 
 
 _PEM_GAP = r"""(?:[\s>|"'`,+()]|\\{1,4}[nrt"']|\bE\b){0,40}+"""
@@ -44,16 +50,20 @@ _PEM_BODY = (
 
 _SHAPES = (
     _shape("pem", "-----BEGIN", rf"-----BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----(?P<v>{_PEM_BODY})"),
-    _shape("aws-key-id", "AKIA ABIA ACCA", r"[A-Z]{4}[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _shape("aws-key-id", "ASIA", r"ASIA(?=[A-Z]{0,15}[0-9])[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("aws-key-id", "AKIA ABIA ACCA", r"[A-Z]{4}[A-Z0-9]{16}(?![A-Za-z0-9])", inside=r"[A-Z]{0,15}[0-9]"),
+    _shape("aws-key-id", "ASIA", r"ASIA(?=[A-Z]{0,15}[0-9])[A-Z0-9]{16}(?![A-Za-z0-9])", inside=""),
     _shape(
         "aws-secret",
         "AKIA ASIA",
         r"[A-Z]{4}[A-Z0-9]{16}[\s,;:|\"'\\]{1,6}(?![0-9a-f]{40})(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        inside="",
     ),
     _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{30,}+(?![A-Za-z0-9_])"),
     _shape(
-        "github-token", "ghs_", r"ghs_[A-Za-z0-9]{1,20}_eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
+        "github-token",
+        "ghs_",
+        r"ghs_[A-Za-z0-9]{1,20}_eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+",
+        run=r"[A-Za-z0-9_-]*+",
     ),
     _shape("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{40,}+"),
     _shape(
@@ -67,8 +77,9 @@ _SHAPES = (
         "slack-webhook",
         "hooks.slack.com/",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<v>[A-Za-z0-9+/_]{20,}+)",
+        inside="",
     ),
-    _shape("stripe-key", "sk_live_ rk_live_", r"[rs]k_live_[A-Za-z0-9]{10,}+"),
+    _shape("stripe-key", "sk_live_ rk_live_", r"[rs]k_live_[A-Za-z0-9]{10,}+", inside=r"(?=.{20})" + _RANDOM),
     _shape("stripe-key", "whsec_", r"whsec_[A-Za-z0-9]{24,}+={0,2}"),
     _shape("google-key", "AIza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     _shape("google-key", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}+"),
@@ -80,21 +91,22 @@ _SHAPES = (
         "eyJ",
         r"eyJ[A-Za-z0-9_-]{5,}+\.(?:eyJ[A-Za-z0-9_-]{3,}+\.[A-Za-z0-9_-]*+|[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+)"
         r"(?:\.[A-Za-z0-9_-]+){0,2}",
-        glue="_-",
+        inside=r"[A-Za-z0-9_-]+\.eyJ",  # keyJoin.of_something.in_code
+        run=r"[A-Za-z0-9_-]*+",
     ),
-    _shape("azure-key", "AccountKey= SharedAccessKey=", r"[A-Za-z]{10,15}=(?P<v>[A-Za-z0-9+/]{40,}+={0,2})"),
+    _shape("azure-key", "AccountKey= SharedAccessKey=", r"[A-Za-z]{10,15}=(?P<v>[A-Za-z0-9+/]{40,}+={0,2})", inside=""),
     _shape("sendgrid-key", "SG.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
     _shape("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}+"),
     _shape("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"sk-[a-z]+-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}+"),
-    _shape("openai-key", "sk-", r"sk-(?=[A-Za-z]{0,60}[0-9])[A-Za-z0-9]{20,}+(?![A-Za-z0-9_-])"),
-    _shape("vendor-token", "hf_", r"hf_[A-Za-z0-9]{34,40}(?![A-Za-z0-9_])"),
-    _shape("vendor-token", "dop_v1_ doo_v1_", r"do[op]_v1_[a-f0-9]{64}(?![A-Za-z0-9])"),
+    _shape("openai-key", "sk-", r"sk-(?=[A-Za-z]{0,60}[0-9])[A-Za-z0-9]{20,}+(?![A-Za-z0-9_-])", inside=None),
+    _shape("vendor-token", "hf_", r"hf_[A-Za-z0-9]{34,40}(?![A-Za-z0-9_])", inside=None),
+    _shape("vendor-token", "dop_v1_ doo_v1_", r"do[op]_v1_[a-f0-9]{64}(?![A-Za-z0-9])", inside=""),
     _shape("vendor-token", "dckr_pat_ dckr_oat_", r"dckr_[a-z]at_[A-Za-z0-9_-]{20,}+"),
     _shape("vendor-token", "hvs. hvb.", r"hv[bs]\.(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{24,}+"),
-    _shape("vendor-token", "shpat_ shpss_ shpca_ shppa_", r"shp[a-z]{2}_[a-fA-F0-9]{32}(?![A-Za-z0-9])"),
+    _shape("vendor-token", "shpat_ shpss_ shpca_ shppa_", r"shp[a-z]{2}_[a-fA-F0-9]{32}(?![A-Za-z0-9])", inside=""),
     _shape("vendor-token", "lin_api_", r"lin_api_[A-Za-z0-9]{32,}+"),
     _shape("vendor-token", "glsa_", r"glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}(?![A-Za-z0-9])"),
-    _shape("vendor-token", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
+    _shape("vendor-token", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+", inside=""),
     _shape("vendor-token", "gsk_", r"gsk_[A-Za-z0-9]{40,}+"),
 )
 
@@ -185,20 +197,29 @@ def _shapes(text: str) -> Iterator[Span]:
         for anchor in shape.anchors:
             at = text.find(anchor)
             while at != -1:
-                match = shape.pattern.match(text, at) if _begins(text, at, shape.glue) else None
-                if match:
+                whole = _begins(text, at)
+                match = shape.pattern.match(text, at) if whole or shape.inside is not None else None
+                if match and (whole or _stands_out(shape, match[0][len(anchor) :])):
                     group = "v" if "v" in match.groupdict() else 0
                     yield Span(match.start(group), match.end(group), shape.kind)
-                at = text.find(anchor, match.end() if match else at + 1)
+                at = text.find(anchor, match.end() if match else max(at + 1, _run_end(shape, text, at)))
 
 
-def _begins(text: str, at: int, glue: str) -> bool:
+def _stands_out(shape: _Shape, rest: str) -> bool:
+    """Whether a token in the middle of a word is so clearly one that it is no part of the word."""
+    return shape.inside is not None and shape.inside.match(rest) is not None
+
+
+def _run_end(shape: _Shape, text: str, at: int) -> int:
+    match = shape.run.match(text, at) if shape.run is not None else None
+    return match.end() if match else at
+
+
+def _begins(text: str, at: int) -> bool:
     """Whether a token can begin here: not in the middle of a longer word."""
     if at == 0 or not text[at].isalnum():
         return True
     before = text[at - 1]
-    if before in glue:
-        return False
     if not (before.isascii() and before.isalnum()):
         return True
     return _ESCAPE_END.search(text[max(0, at - 14) : at]) is not None
@@ -207,8 +228,7 @@ def _begins(text: str, at: int, glue: str) -> bool:
 def _telegram(text: str) -> Iterator[Span]:
     if ":AA" in text:
         for match in _TELEGRAM.finditer(text):
-            if _begins(text, match.start(), ""):
-                yield Span(match.start(), match.end(), "telegram-token")
+            yield Span(match.start(), match.end(), "telegram-token")
 
 
 def _assignments(text: str, lower: str) -> Iterator[Span]:

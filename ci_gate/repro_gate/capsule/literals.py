@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from repro_gate.capsule.detect import Span
+from repro_gate.capsule.folded import Folded
 
 SHORTEST = 6
 
@@ -47,13 +48,18 @@ _TOKEN_LIKE = re.compile(r"(?![/.~])(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_.~+/=-]{
 _PATH = re.compile(r"(?:[A-Za-z]:|~)?(?:[/\\][\w.@+ -]+){2,}[/\\]?")
 _RANDOM_PART = re.compile(r"(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[\w.+-]{20,}")
 _PIECE = 16
+_PIECE_OF_RANDOM = 10  # of a beginning that no word has
+_BROKEN = 8  # the shortest form that is looked for over line ends
+# What many tokens begin with: it gives nothing away.
+_PREAMBLE = re.compile(r"(?:[A-Za-z]{2,12}[0-9]{0,2}[_-])*+")
 # Where somebody left out the middle or the rest of a text: pytest, reprlib, and our own clipping.
-_CUT = re.compile(r"\.{3}|\n?(?:\\n)?\[\.{3} \d+ characters (?:left out|cut)[^\]\n]*\](?:\\n)?\n?|…")
+_CUT = re.compile(
+    r"\n?(?:\\n)?\[\.{3} \d+ characters (?:left out|cut)[^\]\n]*\](?:\\n)?\n?|\[?\.{3,}+\]?|\*{3,}+|\u2026"
+    r"|[<\[(](?:truncated|snip|snipped|cut|omitted|hidden|masked)[>\])]"
+)
 _LEFT_OVER = 6  # characters of a value beside such a place that give it away
 _LEFT_OVER_AT_ENDS = 12  # the same at the ends of a text, which may just be a word
-_BOTH_ALPHABETS = {"+": "[+-]", "/": "[/_]"}
-_WRAPPED_LINE = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{40,}+(?:\r?\n|\\r\\n|\\n)[ \t]*[A-Za-z0-9+/_=-]")
-_LINE_END = r"(?:(?:\r?\n|\\r\\n|\\n)[ \t]*)?"
+_SHOWN_IN_PART = re.compile(r"""\.\.|\\{0,4}["'`]|\*\*|\u2026|[<\[(](?:\.|[a-z])|$""")
 
 
 def secret_literals(environ: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str, str]:
@@ -123,7 +129,7 @@ class _Needle:
 
 
 class Literals:
-    """Finds known values in all their forms: plain, quoted, escaped, encoded, and cut short."""
+    """Finds known values in all their forms: plain, quoted, escaped, encoded, cut short, broken over lines."""
 
     def __init__(self, values: Iterable[str]) -> None:
         needles: dict[tuple[str, int], _Needle] = {}
@@ -133,11 +139,12 @@ class Literals:
         self._needles = tuple(needles.values())
         hidden = dict.fromkeys(needle.value for needle in self._needles)
         self._shown = tuple(dict.fromkeys((form, value) for value in hidden for form in _shown_forms(value)))
-        self._wrapped = tuple((pattern, value) for value in hidden for pattern in _wrapped_forms(value))
+        whole = (needle for needle in self._needles if not needle.grow and len(needle.text) >= _BROKEN)
+        self._breakable = tuple((needle.text, needle.value) for needle in whole)
 
     def find(self, text: str) -> list[Span]:
         """Where a known value is; spans may overlap."""
-        found = [*self._beside_cuts(text), *self._over_lines(text)]
+        found = [*self._beside_cuts(text), *self._beginnings(text), *self._over_lines(text)]
         for needle in self._needles:
             at = text.find(needle.text)
             while at != -1:
@@ -159,12 +166,23 @@ class Literals:
                 if tail:
                     yield Span(end, end + tail, "variable", value)
 
+    def _beginnings(self, text: str) -> Iterator[Span]:
+        """The first characters of a value before a quote, an ellipsis or the end of the text."""
+        for form, value in self._shown:
+            beginning = form[:_PIECE_OF_RANDOM]
+            at = text.find(beginning) if len(form) > _PIECE_OF_RANDOM else -1
+            while at != -1:
+                end = at + _shared(text[at : at + len(form)], form)
+                if _SHOWN_IN_PART.match(text, end) and not _like_words(text[at:end]):
+                    yield Span(at, end, "variable", value)
+                at = text.find(beginning, end)
+
     def _over_lines(self, text: str) -> Iterator[Span]:
-        """Values in base64 that was wrapped into lines."""
-        if self._wrapped and _WRAPPED_LINE.search(text):
-            for pattern, value in self._wrapped:
-                for match in pattern.finditer(text):
-                    yield Span(match.start(), match.end(), "variable", value)
+        """Values that were broken into lines, also in base64 and behind what pytest puts before lines."""
+        folded = Folded(text if self._breakable else "")
+        for form, value in self._breakable if folded.text else ():
+            for start, end in folded.crossing(form):
+                yield Span(start, end, "variable", value)
 
 
 def _head_before(window: str, form: str, least: int) -> int:
@@ -200,7 +218,7 @@ def _needles(value: str) -> Iterator[_Needle]:
     for form in forms:
         yield _Needle(form, value)
     if _TOKEN_LIKE.fullmatch(value):
-        yield _Needle(value[:_PIECE], value, 1, value)
+        yield _Needle(value[: _telling(value)], value, 1, value)
         yield _Needle(value[-_PIECE:], value, -1, value)
     lines = [line.strip() for line in re.split(r"\n|\\n", value)]
     if len(lines) > 1:  # quoted line by line, as in a traceback
@@ -238,12 +256,18 @@ def _shown_forms(value: str) -> Iterator[str]:
             yield form
 
 
-def _wrapped_forms(value: str) -> Iterator[re.Pattern[str]]:
-    raw = value.encode("utf-8", "surrogatepass")
-    for before in range(3):
-        core = _base64_core(raw, before)
-        if len(core) >= _LEFT_OVER:
-            yield re.compile(_LINE_END.join(re.escape(c) for c in core).replace("/", "[/_]").replace(r"\+", "[+-]"))
+def _telling(value: str) -> int:
+    """How many characters of a token's beginning are enough to know it by."""
+    preamble = _PREAMBLE.match(value)
+    least = max(_PIECE_OF_RANDOM, (preamble.end() if preamble else 0) + _BROKEN)
+    return least if least < _PIECE and not _like_words(value[:least]) else _PIECE
+
+
+def _like_words(beginning: str) -> bool:
+    """Whether a beginning may just be a name: letters in few runs of one case, digits only behind them."""
+    if re.search(r"[^\w-]|[0-9][A-Za-z]", beginning):
+        return False
+    return len(re.findall(r"(?=[a-z][A-Z]|[A-Z][a-z])", beginning)) < 4
 
 
 def _base64_core(raw: bytes, before: int) -> str:
