@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from types import TracebackType
 from typing import Self
@@ -54,10 +55,20 @@ class Bar:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with contextlib.suppress(OSError):
+                self._bar.stop()
 
     def phase(self, name: str, total: float) -> None:
         """A new phase with so many units of work."""
+        with contextlib.suppress(OSError):  # the terminal was closed: no reason to lose a result
+            self._begin(name, total)
+
+    def advance(self, amount: float = 1.0, note: str = "") -> None:
+        """Some of it is done."""
+        with contextlib.suppress(OSError):
+            self._go_on(amount, note)
+
+    def _begin(self, name: str, total: float) -> None:
         self._name, self._total, self._done, self._pending = name, total, 0.0, 0.0
         self._since = self._said = time.monotonic()
         if self._bar is not None:
@@ -68,8 +79,7 @@ class Bar:
             of = f" ({total:g})" if total > 1 else ""
             self._console.print(f"{name}{of}", highlight=False, markup=False)
 
-    def advance(self, amount: float = 1.0, note: str = "") -> None:
-        """Some of it is done."""
+    def _go_on(self, amount: float, note: str) -> None:
         self._done += amount
         self._pending += amount
         now = time.monotonic()

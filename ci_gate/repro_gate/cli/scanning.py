@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,30 +68,61 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         if order.junit_xml is not None:
             write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
 
+    seen: list[FlakeReport] = []
+
     def write_early(report: FlakeReport) -> None:
+        seen.append(report)
         with contextlib.suppress(ReproGateError):  # said when it is written for good
             write(report)
 
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         try:
-            report = scan(request, system_effects(bar), on_report=write_early)
+            report = _scanned(lambda: scan(request, system_effects(bar), on_report=write_early), seen)
         except CollectionFailed as failed:
             raise not_found(failed.details, request.arguments, order.directory) or failed from failed
     unwritten: ReproGateError | None = None
     try:
-        write(report)
+        report = _insist(lambda: write(report), report)
     except ReproGateError as error:
         unwritten = error
-    terminal.out.print(view(report, Hints(again=again(order, report.seed), rest=_rest(order))), crop=False)
+    report = _insist(lambda: _show(report, order, terminal), report)
     if unwritten is not None:
         raise unwritten
-    if not terminal.quiet:
+    interrupted = report.incomplete == "interrupted"
+    with contextlib.suppress(*((OSError,) if interrupted else ())):
         for path in (order.report_json, order.junit_xml):
-            if path is not None:
+            if path is not None and not terminal.quiet:
                 terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
-    if report.incomplete == "interrupted":
+    if interrupted:
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
+
+
+def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:
+    """Print it. A terminal that was closed, which is an interrupt, is no error then."""
+    hints = Hints(again=again(order, report.seed), rest=_rest(order))
+    with contextlib.suppress(*((OSError,) if report.incomplete == "interrupted" else ())):
+        terminal.out.print(view(report, hints), crop=False)
+
+
+def _scanned(do: Callable[[], FlakeReport], seen: Sequence[FlakeReport]) -> FlakeReport:
+    """The report; the last one that was seen, if the user interrupts what comes behind it."""
+    try:
+        return do()
+    except KeyboardInterrupt:
+        if not seen:
+            raise
+        return dataclasses.replace(seen[-1], incomplete="interrupted")
+
+
+def _insist(do: Callable[[], None], report: FlakeReport) -> FlakeReport:
+    """Say a result that is there, though the user interrupts that; the report, which then says so."""
+    try:
+        do()
+    except KeyboardInterrupt:
+        do()
+        return dataclasses.replace(report, incomplete="interrupted")
+    return report
 
 
 def again(order: Order, seed: int) -> str:

@@ -93,7 +93,7 @@ def say(error: ReproGateError, err: Console, typed_here: Callable[[str], str] = 
 
 @contextlib.contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """A request to end is an interrupt: what was found is written first.
+    """A request to end (a closed terminal is one) is an interrupt: what was found is written first.
 
     A second one at once is the same request (a terminal and a wrapper both pass it on); a later
     one ends whatever takes so long.
@@ -107,6 +107,8 @@ def _signals_interrupt() -> Iterator[None]:
             raise KeyboardInterrupt
 
     numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+        numbers.append(signal.SIGHUP)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         numbers.append(signal.SIGINT)
     before = [(number, signal.signal(number, interrupt)) for number in numbers]

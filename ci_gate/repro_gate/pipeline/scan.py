@@ -26,7 +26,8 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
     """Run a whole scan. An interrupted or cut-short scan still returns what was found, and says so.
 
     Raises ReproGateError only where nothing was found yet. ``on_report`` sees the report before
-    capsules are packed, so that a disk that is full by then loses nothing.
+    capsules are packed, so that a disk that is full by then loses nothing, and once more with them, so
+    that an interrupt while the lab is closed loses nothing either.
     """
     lab, notes, interpreter = open_lab(request, effects)
     with lab:
@@ -59,7 +60,7 @@ def scan_in(
     )
     try:
         findings = campaign.run()
-        verdicts = judge.verdicts(findings)
+        verdicts = _despite_interrupt(findings, lambda: judge.verdicts(findings))
 
         def report(tests: tuple[TestVerdict, ...]) -> FlakeReport:
             return FlakeReport(
@@ -80,10 +81,15 @@ def scan_in(
                 started_at=started_at.isoformat(timespec="seconds"),
             )
 
-        if on_report is not None:
-            on_report(report(verdicts))
-        verdicts = _publish(verdicts, findings, campaign, request, effects, lab, interpreter, seed, commit)
-        return report(verdicts)
+        def publisher() -> Publisher:
+            return _publisher(request, effects, lab, interpreter, seed, commit)
+
+        tell = on_report or (lambda _: None)
+        packing = _Packing(verdicts, findings, campaign, effects)
+        packing.run(publisher, lambda: tell(report(verdicts)))
+        final = report(packing.verdicts())
+        tell(final)
+        return final
     finally:
         campaign.close()
 
@@ -129,23 +135,65 @@ def _passed_on_retry(directory: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _publish(
-    verdicts: tuple[TestVerdict, ...],
-    findings: Findings,
-    campaign: Campaign,
-    request: Request,
-    effects: Effects,
-    lab: Lab,
-    interpreter: Interpreter,
-    seed: int,
-    commit: Head,
+def _despite_interrupt(
+    findings: Findings, judge_them: Callable[[], tuple[TestVerdict, ...]]
 ) -> tuple[TestVerdict, ...]:
-    """The verdicts with their capsules. A full disk ends packing and is noted."""
-    wanted = [v for v in verdicts if v.id in findings.diagnoses and v.cause is not None]
-    if not wanted:
-        return verdicts
-    effects.progress.phase("packing capsules", len(wanted))
-    publisher = Publisher(
+    """A thing of a moment that is done even so: without it there would be nothing to report."""
+    try:
+        return judge_them()
+    except KeyboardInterrupt:
+        findings.incomplete = "interrupted"
+        return judge_them()
+
+
+class _Packing:
+    """Capsules for what was found. A full disk or an interrupt ends it at any moment, and loses no finding."""
+
+    def __init__(
+        self, verdicts: tuple[TestVerdict, ...], findings: Findings, campaign: Campaign, effects: Effects
+    ) -> None:
+        self._verdicts = verdicts
+        self._findings = findings
+        self._campaign = campaign
+        self._progress = effects.progress
+        self._wanted = [v for v in verdicts if v.id in findings.diagnoses and v.cause is not None]
+        self._done: dict[str, TestVerdict] = {}
+
+    def run(self, publisher: Callable[[], Publisher], before: Callable[[], None]) -> None:
+        """Do ``before``, then pack all."""
+        try:
+            before()
+            if self._wanted:
+                self._pack(publisher)
+        except DiskFull as full:
+            self._findings.incomplete = self._findings.incomplete or str(full)
+        except KeyboardInterrupt:
+            self._findings.incomplete = "interrupted"
+        left = len(self._wanted) - len(self._done)
+        if left:
+            self._findings.notes.append(f"{left} of {counted(len(self._wanted), 'capsule')} not packed")
+
+    def verdicts(self) -> tuple[TestVerdict, ...]:
+        """The verdicts, with the capsules that there are."""
+        return tuple(self._done.get(verdict.id, verdict) for verdict in self._verdicts)
+
+    def _pack(self, publisher: Callable[[], Publisher]) -> None:
+        self._progress.phase("packing capsules", len(self._wanted))
+        packer = publisher()
+        for verdict in self._wanted:
+            diagnosis = self._findings.diagnoses[verdict.id]
+            arguments = self._campaign.arguments_of(diagnosis.failing) if diagnosis.failing is not None else ()
+            reference, why = packer.publish(diagnosis, arguments, _first_failing_run(self._findings, verdict.id))
+            if why:
+                self._findings.notes.append(f"{verdict.id}: {why}")
+            self._done[verdict.id] = dataclasses.replace(verdict, capsule=reference)
+            self._progress.advance()
+
+
+def _publisher(
+    request: Request, effects: Effects, lab: Lab, interpreter: Interpreter, seed: int, commit: Head
+) -> Publisher:
+    return Publisher(
         directory=request.directory / request.settings.capsules,
         here=request.directory,
         head=commit,
@@ -160,21 +208,6 @@ def _publish(
         interpreter={"implementation": "CPython", "version": interpreter.version},
         cwd_on_path=lab.project.cwd_on_path,
     )
-    packed: dict[str, TestVerdict] = {}
-    try:
-        for verdict in wanted:
-            diagnosis = findings.diagnoses[verdict.id]
-            arguments = campaign.arguments_of(diagnosis.failing) if diagnosis.failing is not None else ()
-            reference, why = publisher.publish(diagnosis, arguments, _first_failing_run(findings, verdict.id))
-            if why:
-                findings.notes.append(f"{verdict.id}: {why}")
-            packed[verdict.id] = dataclasses.replace(verdict, capsule=reference)
-            effects.progress.advance()
-    except DiskFull as full:
-        findings.incomplete = findings.incomplete or str(full)
-    except KeyboardInterrupt:
-        findings.incomplete = "interrupted"
-    return tuple(packed.get(verdict.id, verdict) for verdict in verdicts)
 
 
 def _first_failing_run(findings: Findings, test: str) -> int:
