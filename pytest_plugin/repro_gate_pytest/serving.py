@@ -52,7 +52,9 @@ class Serving:
         yield
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Say what could not be collected."""
+        """Say what could not be collected, and what did not want to be."""
+        if report.skipped and report.nodeid:
+            self._enlistment.events.send(wire.COLLECT_SKIP, node=report.nodeid, text=_reason_of(report))
         if report.failed:
             text = wire.clip(str(report.longrepr), 8000)
             cause = self._causes.pop(report.nodeid, {})
@@ -175,6 +177,13 @@ def _flush() -> None:
 def _one_command(path: str) -> dict[str, Any]:
     with open(path, "rb") as pipe:
         return wire.decode(pipe.readline())
+
+
+def _reason_of(report: Any) -> str:
+    """The words of a skip."""
+    where = report.longrepr
+    text = str(where[2] if isinstance(where, tuple) and len(where) == 3 else where)
+    return wire.clip(text.removeprefix("Skipped: "), 1000)
 
 
 def _in_test_file(item: Any) -> bool:

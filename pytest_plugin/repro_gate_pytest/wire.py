@@ -23,6 +23,7 @@ VERSION = 2
 HELLO = "hello"  # v, python, pytest, pid, platform
 COLLECTED = "collected"  # tests: [[id, file], ...] (in chunks)
 COLLECT_ERROR = "collect-error"  # node, text, f?, modules?, symbols?: the failure, and what it names that is missing
+COLLECT_SKIP = "collect-skip"  # node, text: a file that skips itself while it is imported, and why
 FACTS = "facts"  # items: [{t, file, kind, ...}], fixtures: [[name, file, line], ...], files: [...] (in chunks)
 IMPORTED = "imported"  # lines?: {path: [...]}, opened?: [...], origins?: {module: file}: of imports and collection
 READY = "ready"  # count, fork: bool, reason: str, plugins: [...], notes: [...]

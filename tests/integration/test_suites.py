@@ -369,6 +369,34 @@ def test_one_broken_module_does_not_hide_the_others(project: MakeProject, host_l
     assert [run.id for run in one.run(Mode.FRESH).runs] == ["test_a.py::test_one"]
 
 
+def test_files_that_skip_themselves_are_told_with_the_reason(project: MakeProject, host_lab: MakeLab) -> None:
+    files = {
+        "test_a.py": ONE,
+        "test_opt.py": "import pytest\npytest.importorskip('nosuch')\n" + ONE,
+        "sub/test_os.py": "import pytest\npytest.skip('another system', allow_module_level=True)\n" + ONE,
+        "test_hash.py": """\
+            import os, pytest
+            if os.environ['PYTHONHASHSEED'] != '0':
+                pytest.skip('sometimes', allow_module_level=True)
+            def test_h(): pass
+        """,
+    }
+    one = host_lab(project(files), *PLAIN)
+    assert one.collect().skipped == {
+        "test_opt.py": "could not import 'nosuch': No module named 'nosuch'",
+        "sub/test_os.py": "another system",
+    }
+    for seed in (0, 0, 1, 2):
+        one.run(Mode.FORK, hash_seed=seed)
+    one.run(Mode.FRESH, ("test_a.py::test_one",), files=("test_a.py",))
+    told = {file.file: (file.reason, file.skipped, file.starts) for file in one.lab.skipped_files.all()}
+    assert told == {
+        "sub/test_os.py": ("another system", 3, 3),
+        "test_hash.py": ("sometimes", 2, 3),
+        "test_opt.py": ("could not import 'nosuch': No module named 'nosuch'", 3, 3),
+    }
+
+
 def test_no_tests_at_all_is_an_empty_list_or_a_sentence(project: MakeProject, host_lab: MakeLab) -> None:
     one = host_lab(project({"readme.txt": ""}), *PLAIN)
     facts = one.collect()

@@ -397,7 +397,7 @@ def test_a_test_that_needs_the_network_is_told_so(findings: Findings) -> None:
     ("prepare", "why"),
     [
         (lambda findings: findings.duplicates.add("a"), "its id is not unique"),
-        (lambda findings: findings.unstable.add("a"), "its id changes from run to run"),
+        (lambda findings: findings.unstable.add("a"), "its id comes and goes from run to run"),
     ],
     ids=["duplicate", "unstable"],
 )

@@ -23,6 +23,7 @@ from repro_gate.cli.scanning import Order, run_scan
 from repro_gate.cli.session import Terminal, guarded
 from repro_gate.config import load
 from repro_gate.errors import DiskFull
+from repro_gate.experiment.skipped import SkippedFiles
 from repro_gate.flake.brief import Findings, Silent
 from repro_gate.flake.tally import Tally
 from repro_gate.flake.trial import Diagnosis
@@ -105,7 +106,7 @@ class ScanOf:
         )
         sandbox = SimpleNamespace(name="host", hermetic=False, notes=tuple)
         project = SimpleNamespace(original=self.tmp_path, subdirectory="", cwd_on_path=True)
-        lab: Any = SimpleNamespace(sandbox=sandbox, project=project)
+        lab: Any = SimpleNamespace(sandbox=sandbox, project=project, skipped_files=SkippedFiles())
         interpreter: Any = SimpleNamespace(version="3.11")
         commit: Any = SimpleNamespace(commit="")
         report: FlakeReport = pipeline.scan_in(lab, request, effects, commit, (), interpreter, self.report)

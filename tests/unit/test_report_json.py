@@ -26,6 +26,7 @@ from repro_gate.model import (
     GateVerdict,
     Intervention,
     Sandboxing,
+    SkippedFile,
     TestVerdict,
     Verdict,
     Zone,
@@ -125,6 +126,7 @@ FAILURE = Failure(
 FULL = FlakeReport(
     seed=42,
     runs=20,
+    skipped_files=(SkippedFile(file="t/test_opt.py", reason="no display", skipped=3, starts=4),),
     tests=(
         TestVerdict(id="t.py::test_ok", verdict=Verdict.STABLE, runs=20, failures=0, seconds=0.5, upper_bound=0.139),
         TestVerdict(
@@ -237,6 +239,7 @@ def test_the_head_of_a_report_says_what_ran_where() -> None:
         "seconds": 12.5,
         "started_at": "2026-01-02T03:04:05Z",
         "incomplete": None,
+        "skipped_files": [{"file": "t/test_opt.py", "reason": "no display", "skipped": 3, "starts": 4}],
     }
     assert data["notes"] == ["a note"]
 

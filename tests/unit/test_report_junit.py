@@ -19,6 +19,7 @@ from repro_gate.model import (
     FlakeReport,
     Frame,
     Sandboxing,
+    SkippedFile,
     TestVerdict,
     Verdict,
     Zone,
@@ -238,3 +239,12 @@ def test_a_file_in_any_encoding_will_do(tmp_path: Path) -> None:
     case = next(ElementTree.parse(path).iter("testcase"))
     assert case.attrib["name"] == "é漢"
     assert child(case, "skipped").attrib["message"] == "…"
+
+
+def test_a_file_that_skips_itself_is_a_skipped_testcase() -> None:
+    skipped = SkippedFile(file="tests/test_opt.py", reason="no display", skipped=4, starts=4)
+    suite = parsed(verdict(Verdict.STABLE), skipped_files=(skipped,))
+    assert (suite.attrib["tests"], suite.attrib["skipped"]) == ("2", "1")
+    case = suite.findall("testcase")[-1]
+    assert (case.attrib["classname"], case.attrib["name"]) == ("", "tests.test_opt")
+    assert child(case, "skipped").attrib["message"] == "skipped at collection in 4 of 4 starts: no display"

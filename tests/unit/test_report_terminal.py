@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import shlex
 import subprocess
@@ -20,6 +21,7 @@ from repro_gate.model import (
     FlakeReport,
     GateVerdict,
     Sandboxing,
+    SkippedFile,
     TestVerdict,
     Verdict,
 )
@@ -414,3 +416,26 @@ def test_bounds_have_three_significant_digits(share: float, text: str) -> None:
 )
 def test_small_rates_keep_their_digits(rate: float, interval: tuple[float, float] | None, text: str) -> None:
     assert words.rate(flaky(rate=rate, interval=interval)) == text
+
+
+OPT = SkippedFile(
+    file="t/test_opt.py", reason="could not import 'nosuch': No module named 'nosuch'", skipped=9, starts=9
+)
+
+
+def test_files_that_skip_themselves_are_said() -> None:
+    assert "Note: 1 file skipped at collection: t/test_opt.py: could not import 'nosuch'\n" in shown(
+        scan(*stable(), skipped_files=(OPT,)), width=200
+    )
+    many = tuple(dataclasses.replace(OPT, file=f"t/test_{number}.py", reason="no display") for number in range(7))
+    text = shown(scan(*stable(), skipped_files=many), width=900)
+    assert "Note: 7 files skipped at collection: t/test_0.py: no display; " in text
+    assert "t/test_4.py: no display; … and 2 more\n" in text
+
+
+def test_a_file_that_skips_itself_in_some_starts_is_said_to_come_and_go() -> None:
+    text = shown(scan(*stable(), skipped_files=(dataclasses.replace(OPT, starts=20, reason="sometimes"),)), width=300)
+    assert (
+        "Note: 1 file skipped at collection in some starts only, so that ids come and go by run: "
+        "t/test_opt.py (in 9 of 20 starts): sometimes\n"
+    ) in text

@@ -21,6 +21,7 @@ from repro_gate.errors import CollectionFailed, MissingTool
 from repro_gate.experiment import tree
 from repro_gate.experiment.project import Project
 from repro_gate.experiment.run import Run
+from repro_gate.experiment.skipped import SkippedFiles
 from repro_gate.experiment.wiring import start_of
 from repro_gate.experiment.worker import Facts, StartKey, Worker
 from repro_gate.model import CollectFailure, Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
@@ -75,6 +76,7 @@ class Lab:
         self._root = ""
         self._inifile = ""
         self.started_processes = 0
+        self.skipped_files = SkippedFiles()
         self.last_causes: tuple[CollectFailure, ...] = ()
 
     def __enter__(self) -> Self:
@@ -123,6 +125,7 @@ class Lab:
                 select.select([worker.events.fd], [], [], _TICK)
             worker.listen()
         facts = worker.facts
+        self.skipped_files.take(facts)
         tree.keep_bytecode(worker.place.tree, self._template)
         inside = self.sandbox.view(worker.place).tree
         self._root = _below(str(facts.ready.get("rootdir", "")), inside)
@@ -312,6 +315,8 @@ class Lab:
     def _finish(self, job: Job, run: Run) -> None:
         self._runs.remove((job, run))
         job.result = run.result()
+        for worker in run.workers:
+            self.skipped_files.take(worker.facts)
         if run.mode is Mode.FRESH or run.worker_spoiled:
             for worker in run.workers:
                 self._workers = [other for other in self._workers if other is not worker]

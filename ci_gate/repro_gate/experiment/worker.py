@@ -77,6 +77,8 @@ class Facts:
     ready: dict[str, Any] = field(default_factory=dict)
     tests: list[tuple[str, str]] = field(default_factory=list)
     errors: list[tuple[str, str]] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)  # file -> reason
+    counted: bool = False
     notes: list[str] = field(default_factory=list)
     items: dict[str, ItemFacts] = field(default_factory=dict)
     error_causes: list[CollectFailure] = field(default_factory=list)
@@ -240,6 +242,8 @@ class Worker:
             self.facts.errors.append((str(frame["node"]), str(frame["text"])))
             if "f" in frame:
                 self.facts.error_causes.append(CollectFailure.from_json(frame))
+        elif kind == wire.COLLECT_SKIP:
+            self.facts.skipped[str(frame["node"])] = str(frame["text"])
         elif kind == wire.FACTS:
             self.facts.add_items(frame)
         elif kind == wire.IMPORTED:

@@ -39,7 +39,7 @@ def _verdict(test: str, row: Row, findings: Findings) -> TestVerdict:
     if test in findings.duplicates:
         return _not_judged(common, "its id is not unique")
     if test in findings.unstable:
-        return _not_judged(common, "its id changes from run to run")
+        return _not_judged(common, "its id comes and goes from run to run")
     diagnosis = findings.diagnoses.get(test)
     if diagnosis is not None:
         return _from_diagnosis(common, diagnosis, findings.tally)

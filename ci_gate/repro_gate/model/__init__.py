@@ -16,6 +16,7 @@ from repro_gate.model.verdict import (
     FlakeReport,
     Intervention,
     Sandboxing,
+    SkippedFile,
     TestVerdict,
     Verdict,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Refused",
     "Sandboxing",
     "Side",
+    "SkippedFile",
     "TestRun",
     "TestVerdict",
     "Trouble",

@@ -99,6 +99,21 @@ class Sandboxing:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SkippedFile:
+    """A file none of whose tests was collected, since it skips itself, in so many of the ``starts`` that met it."""
+
+    file: str
+    reason: str
+    skipped: int
+    starts: int
+
+    @property
+    def sometimes(self) -> bool:
+        """Whether other starts collected its tests."""
+        return self.skipped < self.starts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FlakeReport:
     """A whole campaign. ``incomplete`` says why there is less than was asked for, or is empty.
 
@@ -117,6 +132,7 @@ class FlakeReport:
     seconds: float
     directed_runs: int = 0
     notes: tuple[str, ...] = ()
+    skipped_files: tuple[SkippedFile, ...] = ()
     incomplete: str = ""
     root: str = ""
     commit: str = ""

@@ -75,6 +75,7 @@ def scan_in(
                 pytest=findings.facts.get("pytest", ""),
                 seconds=round(effects.monotonic() - began, 2),
                 notes=(*notes, *findings.notes),
+                skipped_files=lab.skipped_files.all(),
                 incomplete=findings.incomplete or _unconfirmed(tests, request) or _unused(findings),
                 root=str(lab.project.original / lab.project.subdirectory),
                 commit=commit.commit,

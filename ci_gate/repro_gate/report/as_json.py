@@ -79,6 +79,10 @@ def campaign_entry(report: FlakeReport) -> dict[str, object]:
         "seconds": report.seconds,
         "started_at": report.started_at or None,
         "incomplete": report.incomplete or None,
+        "skipped_files": [
+            {"file": each.file, "reason": each.reason, "skipped": each.skipped, "starts": each.starts}
+            for each in report.skipped_files
+        ],
     }
 
 

@@ -11,7 +11,7 @@ import re
 from typing import TextIO
 from xml.etree import ElementTree
 
-from repro_gate.model import FlakeReport, TestVerdict, Verdict
+from repro_gate.model import FlakeReport, SkippedFile, TestVerdict, Verdict
 from repro_gate.report import words
 from repro_gate.report.outcome import decide
 
@@ -26,10 +26,11 @@ _FAILING = (Verdict.FLAKY, Verdict.CONDITION_DEPENDENT, Verdict.ALWAYS_FAILING)
 def write(report: FlakeReport, stream: TextIO) -> None:
     """Write the report as JUnit XML, a test at a time."""
     counts = {
-        "tests": len(report.tests),
+        "tests": len(report.tests) + len(report.skipped_files),
         "failures": len(report.with_verdict(*_FAILING)),
         "errors": sum(test.unconfirmed for test in report.tests),
-        "skipped": sum(not test.unconfirmed for test in report.with_verdict(Verdict.NOT_JUDGED)),
+        "skipped": sum(not test.unconfirmed for test in report.with_verdict(Verdict.NOT_JUDGED))
+        + len(report.skipped_files),
     }
     suite = {"name": "repro-gate", **counts, "time": f"{report.seconds:.3f}"}
     if report.started_at:
@@ -38,6 +39,7 @@ def write(report: FlakeReport, stream: TextIO) -> None:
     stream.write(_opening(ElementTree.Element("testsuite", {key: legal(str(value)) for key, value in suite.items()})))
     stream.write(_text(_properties(report)))
     stream.writelines(_text(_testcase(test)) for test in report.tests)
+    stream.writelines(_text(_skipped(file)) for file in report.skipped_files)
     stream.write("</testsuite>\n</testsuites>\n")
 
 
@@ -96,6 +98,14 @@ def _testcase(test: TestVerdict) -> ElementTree.Element:
         ElementTree.SubElement(case, "failure", attributes).text = legal(_body(test))
     if test.output:
         ElementTree.SubElement(case, "system-out").text = legal(words.clip(test.output, LONGEST_TEXT))
+    return case
+
+
+def _skipped(file: SkippedFile) -> ElementTree.Element:
+    """A file that skips itself: one testcase without a class, as pytest's own file has it."""
+    case = ElementTree.Element("testcase", {"classname": "", "name": legal(names(file.file)[1]), "time": "0.000"})
+    message = legal(f"skipped at collection in {file.skipped} of {file.starts} starts: {file.reason}")
+    ElementTree.SubElement(case, "skipped", {"type": "skipped-at-collection", "message": message})
     return case
 
 

@@ -85,6 +85,7 @@ def summary(report: FlakeReport) -> list[str]:
     mode = f"{report.mode} mode" + (f" ({report.mode_reason})" if report.mode_reason else "")
     lines.append(f"Python {report.python}, pytest {report.pytest}, {where}, {mode}.")
     lines += [f"Sandbox: {note}" for note in report.sandbox.notes]
+    lines += [f"Note: {line}" for line in words.skipped_lines(report)]
     lines += [f"Note: {note}" for note in report.notes]
     return [words.visible(line) for line in lines if line]
 

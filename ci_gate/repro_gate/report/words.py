@@ -10,7 +10,7 @@ import re
 import shlex
 import unicodedata
 
-from repro_gate.model import FlakeReport, TestVerdict, Verdict
+from repro_gate.model import FlakeReport, SkippedFile, TestVerdict, Verdict
 
 # Joiners shape emoji and Persian or Indic words, and cannot reorder or hide what is around them.
 _HARMLESS_FORMAT = "\u200c\u200d"
@@ -113,6 +113,31 @@ def failure(test: TestVerdict) -> str:
         return first_line(test.detail)
     message = first_line(test.failure.message)
     return f"{test.failure.type}: {message}" if message else test.failure.type
+
+
+def skipped_lines(report: FlakeReport, most: int = 5) -> list[str]:
+    """Files that skipped themselves, so that what they hold is in no count; those that did so in some starts apart."""
+    always = [f"{file.file}: {_skip(file)}" for file in report.skipped_files if not file.sometimes]
+    lines = [f"{counted(len(always), 'file')} skipped at collection: {_first(always, most)}"] if always else []
+    some = [
+        f"{file.file} (in {file.skipped} of {file.starts} starts): {_skip(file)}"
+        for file in report.skipped_files
+        if file.sometimes
+    ]
+    if some:
+        told = f"{counted(len(some), 'file')} skipped at collection in some starts only, so that ids come and go by run"
+        lines.append(f"{told}: {_first(some, most)}")
+    return lines
+
+
+def _skip(file: SkippedFile) -> str:
+    """Why, without what pytest.importorskip says twice."""
+    return re.sub(r"^(could not import '([^']*)'): No module named '\2'$", r"\1", first_line(file.reason))
+
+
+def _first(items: list[str], most: int) -> str:
+    more = f"; … and {len(items) - most} more" if len(items) > most else ""
+    return "; ".join(items[:most]) + more
 
 
 def stable_line(report: FlakeReport) -> str:
