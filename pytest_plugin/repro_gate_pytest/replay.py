@@ -34,7 +34,6 @@ _SKIPPED = shutil.ignore_patterns(
     ".hypothesis",
     "*-pytest-*.pyc",
 )
-_SECRET = re.compile(r"TOKEN|SECRET|PASSW|API_?KEY|CREDENTIAL|PRIVATE", re.IGNORECASE)
 _DROPPED = re.compile(
     r"^(GITHUB_|ACTIONS_|RUNNER_|REPRO_GATE_|COV_CORE_|COVERAGE_|LC_|LANG$|LANGUAGE$|TZ$|PYTHONPATH$|PYTHONUTF8$)"
 )
@@ -330,7 +329,7 @@ class _TestProcess:
             begin["lenient"] = place.side.lenient
         with open(os.path.join(self._wire, "start.json"), "w") as file:
             json.dump(begin, file)
-        base = {k: v for k, v in os.environ.items() if not _DROPPED.match(k) and not _SECRET.search(k)}
+        base = {k: v for k, v in os.environ.items() if not _DROPPED.match(k) and not wire.looks_secret(k)}
         env = wire.start_environment(place.conditions, base, place.home, place.tmp)
         if place.side.roots:
             env["PYTHONPATH"] = os.pathsep.join(os.path.join(place.tree, root).rstrip("/") for root in place.side.roots)

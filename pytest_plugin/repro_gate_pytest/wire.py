@@ -63,6 +63,15 @@ EXIT_CHANNEL_LOST = 83
 
 MAX_OUTPUT = 64_000  # characters of captured output kept per test: head and tail
 
+# Words of a name that say that its value is a secret. DBPASSWORD is one word, and so is COMPASS.
+_SECRET_ENDINGS = re.compile(
+    r"(?:password|passwd|passphrase|secret|token|credential|cookie|webhook|authorization|(?:api|access|private)key)s?$"
+)
+_SECRET_WORDS = frozenset(["key", "private", "auth", "oauth", "dsn", "jwt", "signature", "sas", "bearer"])
+_SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("session", "id")})
+# Behind these a password may still be meant; PASS_ENV, PASS_THROUGH and PASS_RATE mean something else.
+_AFTER_PASS = frozenset(["prod", "production", "dev", "test", "stage", "staging", "old", "new", "value"])
+
 # Axis -> neutral value. The order is the order in which causes are looked for.
 NEUTRAL: dict[str, Any] = {
     "hash-seed": 0,
@@ -225,6 +234,21 @@ def start_conditions(conditions: Mapping[str, Any]) -> dict[str, Any]:
     if "directory" in ENVIRONMENTS[conditions["environment"]]:
         started["environment"] = conditions["environment"]
     return started
+
+
+def looks_secret(name: str) -> bool:
+    """Whether the name of a variable (or of a JSON key) says that its value is a secret; none of ours does."""
+    if name.upper().startswith("REPRO_GATE_"):
+        return False
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    words = [part.lower() for part in parts]
+    if any(word in _SECRET_WORDS or _SECRET_ENDINGS.search(word) for word in words):
+        return True
+    if words[1:] and words[-1] == "pwd":
+        return True
+    if any(pair in _SECRET_PAIRS for pair in zip(words, words[1:])):
+        return True
+    return "pass" in words and _AFTER_PASS.issuperset(words[words.index("pass") + 1 :])
 
 
 def clip(text: str, limit: int = MAX_OUTPUT) -> str:

@@ -24,6 +24,8 @@ from repro_gate.experiment import looks_secret, visible_environment
         "SESSION_ID",
         "passwd",
         "GPG_PASSPHRASE",
+        "DB_PASS",
+        "SLACK_WEBHOOK_URL",
     ],
 )
 def test_names_of_secrets_are_withheld_and_named(name: str) -> None:
@@ -33,7 +35,20 @@ def test_names_of_secrets_are_withheld_and_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["PATH", "AUTHOR", "KEYBOARD", "MONKEY", "DATABASE_URL", "PYTHONPATH", "CI", "LD_LIBRARY_PATH"]
+    "name",
+    [
+        "PATH",
+        "AUTHOR",
+        "KEYBOARD",
+        "MONKEY",
+        "DATABASE_URL",
+        "PYTHONPATH",
+        "CI",
+        "LD_LIBRARY_PATH",
+        "PASS_THROUGH",
+        "COMPASS_X",
+        "BYPASS_X",
+    ],
 )
 def test_ordinary_names_are_seen(name: str) -> None:
     assert visible_environment({name: "x"}, user_base="") == ({name: "x"}, ())

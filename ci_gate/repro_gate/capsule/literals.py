@@ -13,15 +13,10 @@ from dataclasses import dataclass
 
 from repro_gate.capsule.detect import Span
 from repro_gate.capsule.folded import Folded
+from repro_gate.experiment import looks_secret
 
 SHORTEST = 6
 
-_SECRET_NAME = re.compile(
-    r"""PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN(?!IZ)|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|WEBHOOK
-        |CONNECTION_?STRING|CONN_?STR|COOKIE|AUTHORIZATION
-        |(?:^|_)(?:KEY|PRIVATE|AUTH|OAUTH2?|DSN|PASS|JWT|SIGNATURE|SAS|BEARER)(?:_|[0-9]*$)|_PWD$""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _USERINFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@")
 # Values so common that replacing them would hide more text than secrets.
 _COMMON_WORDS = """true false none null undefined enabled disabled default localhost 127.0.0.1 0.0.0.0 ::1 production staging
@@ -71,7 +66,7 @@ def secret_literals(environ: Mapping[str, str], extra: Iterable[str] = ()) -> di
     patterns = [pattern.upper() for pattern in extra]
     found: dict[str, str] = {}
     for name, value in environ.items():
-        if _SECRET_NAME.search(name) or any(fnmatch.fnmatchcase(name.upper(), p) for p in patterns):
+        if looks_secret(name) or any(fnmatch.fnmatchcase(name.upper(), p) for p in patterns):
             found[name] = value
         for number, match in enumerate(_USERINFO.finditer(value)):
             password = match[1]
@@ -96,7 +91,7 @@ def _json_secrets(value: str) -> Iterator[tuple[str, str]]:
         elif isinstance(item, dict):
             queue.extend(item.values())
             for key, nested in item.items():
-                if isinstance(nested, str) and _SECRET_NAME.search(key):
+                if isinstance(nested, str) and looks_secret(key):
                     yield key, nested
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-_SECRET = re.compile(
-    r"TOKEN|SECRET|PASSW|PASSPHRASE|API_?KEY|CREDENTIAL|PRIVATE|(^|_)AUTH(_|$)|(^|_)DSN$|ACCESS_?KEY|_KEY$|COOKIE|SESSION_?ID",
-    re.IGNORECASE,
-)
+from repro_gate_pytest import wire
+
 _DROPPED = re.compile(
     r"^(GITHUB_|ACTIONS_|RUNNER_|INPUT_|REPRO_GATE_|COV_CORE_|COVERAGE_|PYTEST_XDIST_|PYTEST_CURRENT_TEST$"
     r"|SSH_|GPG_|DBUS_|XDG_RUNTIME_DIR$|PYTHONHASHSEED$|PYTHONUTF8$|PYTHONCOERCECLOCALE$|LC_|LANG$|LANGUAGE$|TZ$"
@@ -18,7 +16,7 @@ _DROPPED = re.compile(
 
 def looks_secret(name: str) -> bool:
     """Whether a variable's name says that its value is a secret."""
-    return _SECRET.search(name) is not None
+    return wire.looks_secret(name)
 
 
 def visible_environment(
