@@ -3,12 +3,14 @@
 Belongs here: the mechanism. What is replaced by what belongs to the axes. ``from time import
 time`` made before us, a builtin stored as a class attribute, and ``time.time is time.time`` all
 keep working, since the function object itself stays and only its C method table is exchanged:
-its new C function is ``PyObject_Call`` and its new ``self`` the replacement. Where the layout
+its new C function is ``PyObject_Call`` and its new ``self`` the replacement. Whatever is replaced
+keeps its name, module, words and signature. Where the layout
 is not the expected one (another interpreter, no ctypes) the attribute is replaced instead.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import types
@@ -52,7 +54,7 @@ def replace_function(module: types.ModuleType, name: str, make: Callable[[Any], 
     """
     builtin = getattr(module, name)
     if not isinstance(builtin, types.BuiltinFunctionType):
-        setattr(module, name, make(builtin))
+        setattr(module, name, functools.wraps(builtin)(make(builtin)))
         return False
     original = _copy(builtin)
     if original is None:
@@ -79,7 +81,10 @@ def replace_classmethod(cls: type, name: str, make: Callable[[Any], Callable[...
     if not found or not isinstance(found[0], dict) or name not in found[0]:
         return False
     namespace = found[0]
-    namespace[name] = classmethod(make(namespace[name]))
+    builtin = namespace[name]
+    replacement = functools.wraps(builtin)(make(builtin))
+    replacement.__module__ = getattr(getattr(cls, name), "__module__", None)  # type: ignore[assignment]
+    namespace[name] = classmethod(replacement)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
     return True
 

@@ -8,6 +8,7 @@ eager factory, another loop, or one more await changes.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any, Callable
@@ -52,12 +53,14 @@ class Loop(Axis):
         run_once: Callable[[Any], None] = base._run_once
         call_at: Callable[..., Any] = base.call_at
 
+        @functools.wraps(run_once)
         def _run_once(loop: Any) -> None:
             if self._seed:
                 self._turn += 1
                 self._shuffle(loop._ready)
             run_once(loop)
 
+        @functools.wraps(call_at)
         def _call_at(loop: Any, when: float, *args: Any, **kwargs: Any) -> Any:
             if self._seed:
                 self._timers += 1

@@ -6,6 +6,7 @@ of a busy machine: longer than what other work on the processor adds, so that th
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
@@ -37,13 +38,13 @@ class Threads(Axis):
         original = threading.Thread.start
         axis = self
 
+        @functools.wraps(original)
         def start(self: threading.Thread) -> None:
             axis._started += 1
             if axis._seed and not self._started.is_set():  # type: ignore[attr-defined]
                 axis._delay(self)
             original(self)
 
-        start.__doc__ = original.__doc__
         threading.Thread.start = start  # type: ignore[method-assign]
         return []
 
