@@ -59,8 +59,21 @@ class _Side(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
+    """``_replayed``; 130 where the user stops it, 141 where nobody reads on (``repro.sh | head``): no traceback."""
+    try:
+        code = _replayed(_options(arguments))
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter writes once more when it ends
+        return 141
+
+
+def _replayed(options: Any) -> int:
     """0: the failure came back each time (or, unpinned, at least once); 1: it did not; 2: usage; 3: not tried."""
-    options = _options(arguments)
     # So that what was started ends, and what was copied goes, also when somebody ends this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -6,11 +6,13 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from repro_gate import __version__
 from repro_gate.cli import main as command
+from repro_gate.cli import replaying
 from repro_gate.cli.scanning import Order, _rest, again
 from repro_gate.cli.session import guarded, terminal
 
@@ -189,3 +191,13 @@ def test_an_interrupt_claims_nothing_and_says_what_to_do(capsys: pytest.CaptureF
         "error: Interrupted before there was a result.",
         "next:  Run the same command again.",
     ]
+
+
+def test_where_a_capsule_was_unpacked_is_said_without_detours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.chdir(tmp_path / "checkout")
+    monkeypatch.setattr("repro_gate.capsule.read", lambda _: SimpleNamespace(members={}))
+    assert replaying.run_unpack(Path("c.zip"), Path("../capsule"), terminal(quiet=False, color=False)) == 0
+    assert f" {tmp_path.resolve()}/capsule/repro.sh --repo ." in capsys.readouterr().out

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from repro_gate_pytest import evidence, runner
+from repro_gate_pytest import evidence, replay, runner
 from repro_gate_pytest.axes import parallel, threads
 
 
@@ -313,3 +313,20 @@ def test_delays_of_threads_are_long_under_some_seeds_only_and_bounded_in_sum() -
     assert 8 < len(long) < 35
     assert max(delays(seed, started=2000) for seed in range(1, 20)) <= 0.3
     assert [delays(seed) for seed in range(1, 60)] == sums
+
+
+@pytest.mark.parametrize(("ended_by", "code"), [(KeyboardInterrupt, 130), (BrokenPipeError, 141)])
+def test_a_replay_by_hand_that_is_stopped_shows_no_traceback(
+    ended_by: type[BaseException], code: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(_: object) -> int:
+        raise ended_by
+
+    monkeypatch.setattr(replay, "_replayed", stopped)
+    kept = os.dup(1)
+    try:
+        assert replay.main(["capsule"]) == code
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    assert "Traceback" not in "".join(capfd.readouterr())

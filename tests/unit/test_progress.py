@@ -32,3 +32,10 @@ def test_the_time_left_is_told_from_what_is_done(said: tuple[Bar, io.StringIO]) 
     bar.phase("running", 4)
     bar.advance(2.0, "any")
     assert text.getvalue() == "running (4)\n  running: 2 of 4, about 20 s left\n"
+
+
+def test_at_the_end_no_time_is_left_to_tell(said: tuple[Bar, io.StringIO]) -> None:
+    bar, text = said
+    bar.phase("running", 4)
+    bar.advance(4.0)
+    assert text.getvalue() == "running (4)\n  running: 4 of 4\n"

@@ -99,4 +99,5 @@ class Bar:
         if not self._done:
             return f"{note}, {spent:.0f} s so far" if note else f"{spent:.0f} s so far"
         left = spent / self._done * max(0.0, self._total - self._done)
-        return f"{self._done:.0f} of {self._total:g}, about {left:.0f} s left"
+        far = f"{self._done:.0f} of {self._total:g}"
+        return f"{far}, about {left:.0f} s left" if left >= 1 else far

@@ -173,7 +173,7 @@ def run_unpack(path: Path, directory: Path, terminal: Terminal) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     capsule.extract(found.members, directory)
     terminal.out.print(
-        f"unpacked; to replay in a checkout: {shlex.quote(str(directory.absolute() / 'repro.sh'))} --repo .",
+        f"unpacked; to replay in a checkout: {shlex.quote(str(directory.resolve() / 'repro.sh'))} --repo .",
         markup=False,
         soft_wrap=True,
     )
