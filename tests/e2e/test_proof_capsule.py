@@ -40,7 +40,9 @@ def proved(shell: Shell, tmp_path_factory: pytest.TempPathFactory, bubblewrap_wh
     if bubblewrap_why_not:
         pytest.skip(bubblewrap_why_not)
     place = tmp_path_factory.mktemp("proved")
-    shutil.copytree(SHOP, place / "shop", ignore=shutil.ignore_patterns("__pycache__", ".*_cache", "var", ".repro-gate"))
+    shutil.copytree(
+        SHOP, place / "shop", ignore=shutil.ignore_patterns("__pycache__", ".*_cache", "var", ".repro-gate")
+    )
     repo = Repo(place / "shop")
     repo.git("init", "--quiet", "--initial-branch=main")
     base = repo.commit({}, message="The shop")

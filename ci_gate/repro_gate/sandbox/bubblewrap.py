@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from repro_gate.process import Process, run, start
@@ -13,6 +13,61 @@ from repro_gate.sandbox.protocol import Interpreter, Local, Place, View
 
 _MOST_SIGNAL = 64
 _HIDDEN = ("/home", "/root", "/mnt", "/media", "/srv")
+
+
+# What bwrap says where a mount below / went away while it bound the root: another container's, say.
+_PASSING = ("bwrap: Can't bind mount", "bwrap: Can't remount", "bwrap: Can't mount")
+_AGAIN = 3
+
+
+class Persistent:
+    """A process below bwrap that is started again where bwrap could not begin because other mounts were changing."""
+
+    def __init__(self, begin: Callable[[], Process], again: int = _AGAIN) -> None:
+        self._begin = begin
+        self._again = again
+        self._process = begin()
+
+    @property
+    def pid(self) -> int:
+        """The id of the process that runs now."""
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        """The status of its end, or None while it runs or was started again."""
+        status = self._process.poll()
+        if status != 1 or not self._again or not self._process.output()[1].startswith(_PASSING):
+            return status
+        self._again -= 1
+        self._process.end()
+        self._process = self._begin()
+        return None
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait at most so long for that status."""
+        self._process.wait(seconds)
+        return self.poll()
+
+    def end(self, grace: float = 0.0) -> None:
+        """Ask it and all below it to end, then make it."""
+        self._again = 0
+        self._process.end(grace)
+
+    def output(self) -> tuple[str, str]:
+        """Standard output and error so far, each cut to head and tail."""
+        return self._process.output()
+
+    def output_bytes(self) -> bytes:
+        """All of standard output."""
+        return self._process.output_bytes()
+
+    def resident(self) -> int:
+        """Bytes of memory that it and everything below it hold."""
+        return self._process.resident()
+
+    def why(self) -> str:
+        """The kernel's limits are nobody's here."""
+        return self._process.why()
 
 
 class Bubblewrap(Local):
@@ -57,10 +112,10 @@ class Bubblewrap(Local):
         readable: Sequence[str],
         hostname: str | None,
         network: bool,
-    ) -> Process:
+    ) -> Persistent:
         """The command below bwrap."""
         options = self._options(place, interpreter, subdirectory, readable, hostname, network)
-        return start([*options, "--", *argv], env=env, cwd=place.base, umask=umask)
+        return Persistent(lambda: start([*options, "--", *argv], env=env, cwd=place.base, umask=umask))
 
     def _options(
         self,
