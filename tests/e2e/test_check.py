@@ -116,6 +116,7 @@ def test_a_new_test_that_is_flaky_or_reaches_out_blocks(shell: Shell, tmp_path: 
     assert replayed.code == 0, replayed
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "named", [pytest.param("tests/test_new.py", marks=pytest.mark.deep), "tests/test_new.py::test_discount"]
 )
@@ -173,6 +174,7 @@ def test_an_interpreter_that_is_none_says_which_option_names_another(shell: Shel
     assert "`--python`" in trouble["next_step"]
 
 
+@pytest.mark.deep
 def test_a_gate_that_only_warns_blocks_nothing(shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]) -> None:
     base = {**BASE, "repro-gate.toml": 'gate-fail-to-pass = "warn"\n'}
     place = change(tmp_path, {"till.py": BASE["till.py"].replace("2 *", "3 *")}, base=base)

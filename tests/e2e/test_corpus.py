@@ -86,6 +86,7 @@ def test_the_command_ends_by_the_verdict(
     assert {proof["id"] for proof in gate["proved"]} == set(shape.proved)
 
 
+@pytest.mark.deep
 def test_a_wrong_answer_is_told(tmp_path: Path, bubblewrap_why_not: str) -> None:
     """The comparison itself can fail: another shape's answer is not this one's."""
     if bubblewrap_why_not:

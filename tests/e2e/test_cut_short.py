@@ -214,7 +214,7 @@ def proving(tmp_path: Path, bubblewrap_why_not: str) -> tuple[Path, tuple[str, .
     return repo.path, ("check", "--base", base, "--gates", "fail-to-pass", *where)
 
 
-@pytest.mark.parametrize("room", [24, 120, 220])
+@pytest.mark.parametrize("room", [24, *(pytest.param(room, marks=pytest.mark.deep) for room in (120, 220))])
 def test_a_check_on_a_full_disk_is_inconclusive_and_leaves_nothing_behind(
     room: int, shell: Shell, proving: tuple[Path, tuple[str, ...]], small_disk: Path
 ) -> None:

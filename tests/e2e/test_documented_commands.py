@@ -174,7 +174,9 @@ def project(scanned: tuple[Path, Path], tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name.startswith("README") else pytest.mark.deep) for name in RUN]
+)
 def test_a_documented_block_does_what_it_says(name: str, project: Path) -> None:
     for program in NEEDS:
         if any(program in command.line for command in BLOCKS[name]) and shutil.which(program) is None:

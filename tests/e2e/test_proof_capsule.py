@@ -160,11 +160,15 @@ def test_head_is_for_proofs_and_a_directory_without_git_is_refused(
 @pytest.mark.parametrize(
     "name",
     [
-        "new-module-beside-old-tests",
         "fix-in-src-layout",
         *(
             pytest.param(name, marks=pytest.mark.deep)
-            for name in ("locale-only-reproduction", "product-crashes-on-base-with-a-trace", "product-hangs-on-base")
+            for name in (
+                "new-module-beside-old-tests",
+                "locale-only-reproduction",
+                "product-crashes-on-base-with-a-trace",
+                "product-hangs-on-base",
+            )
         ),
     ],
 )

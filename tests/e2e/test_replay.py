@@ -116,6 +116,7 @@ ON_PATH = """\
     """
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("door", "said"),

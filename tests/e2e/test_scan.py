@@ -79,6 +79,7 @@ def test_nothing_was_written_into_the_project_but_what_was_asked_for(scanned: Sc
     ]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_what_uses_an_axis_meets_more_of_its_values_however_few_the_runs(shell: Shell, project: MakeProject) -> None:
     place = project(
@@ -119,6 +120,7 @@ def test_what_uses_an_axis_meets_more_of_its_values_however_few_the_runs(shell: 
     assert found == {**by_clock, "test_days.py::test_starts_at_once": "threads"}
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_without_forks_the_verdicts_and_causes_are_the_same(shell: Shell, scanned: Scanned, checkout: Path) -> None:
     done = shell.scan(checkout, "--no-fork", "--report-json", "r.json")

@@ -33,6 +33,7 @@ def containers_of(engine: docker.Engine, pid: int) -> list[str]:
     return [str(each["Id"]) for each in found if each["Labels"][OWNER].startswith(f"{pid}:")]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_docker_and_bubblewrap_come_to_the_same_verdicts(
     shell: Shell, project: MakeProject, engine: docker.Engine, bubblewrap_why_not: str

@@ -166,7 +166,25 @@ def clean_order(facts: Any) -> tuple[str, ...]:
     return tuple(sorted(ids, key=lambda test: rank.get(test.rpartition("::")[2], -1)))
 
 
-@pytest.mark.parametrize("options", OPTIONS)
+# What only changes what is printed says least about forks.
+LOOKS = (
+    "--color",
+    "--durations",
+    "-v",
+    "-q",
+    "--tb",
+    "--showlocals",
+    "--setup-show",
+    "--log-cli",
+    "--capture",
+    "--assert",
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(each, marks=pytest.mark.deep if each.startswith(LOOKS) else ()) for each in OPTIONS],
+)
 def test_a_mix_of_outcomes_comes_out_right_with_addopts(project: MakeProject, host_lab: MakeLab, options: str) -> None:
     expected = dict(EXPECTED)
     if "--runxfail" in options:

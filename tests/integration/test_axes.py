@@ -109,6 +109,7 @@ def test_correct_programs_pass_under_neutral_conditions(lab: MakeLab, tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.deep) for seed in SEEDS[1:])])
 @pytest.mark.parametrize("axis", axes_with_programs())
 def test_correct_programs_pass_with_every_axis_moved(host_lab: MakeLab, tmp_path: Path, axis: str, seed: int) -> None:

@@ -66,3 +66,13 @@ def test_a_run_says_how_far_it_is(bench: LabBench, said: list[str]) -> None:
     [result] = bench.run([Request(stage=HEAD, experiment=Experiment(tests=tests, conditions=Conditions()))])
     assert [run.outcome for run in result.runs] == [Outcome.PASSED] * 3
     assert "on head, 0 of 3 runs" in said
+
+
+def test_a_lab_that_is_left_ends_nothing_of_the_others(bench: LabBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In containers, to close the sandbox is to remove those of every lab."""
+    closed: list[str] = []
+    monkeypatch.setattr(bench.sandbox, "close", lambda: closed.append("closed"))
+    bench.collect(HEAD, Conditions())
+    with bench.plain_lab(HEAD):
+        pass
+    assert closed == []

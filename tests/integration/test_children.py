@@ -299,7 +299,10 @@ def misbehave(make: MakeLab, directory: Path, culprit: Culprit, mode: Mode) -> N
 
 
 @pytest.mark.parametrize("mode", [Mode.FORK, pytest.param(Mode.FRESH, marks=pytest.mark.deep)], ids=str)
-@pytest.mark.parametrize("name", list(CONFINED))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if number % 2 else pytest.mark.deep) for number, name in enumerate(CONFINED)],
+)
 def test_in_each_sandbox_an_experiment_survives_a_test_that(
     project: MakeProject, lab: MakeLab, mode: Mode, name: str
 ) -> None:

@@ -145,7 +145,14 @@ class LabBench:
         return (self.trees[side] / self.project.subdirectory / path).exists()
 
     def _new(self, project: Project) -> Lab:
-        return Lab(project, self.sandbox, jobs=self.jobs, clock=self.clock, collect_seconds=self.collect_seconds)
+        return Lab(
+            project,
+            self.sandbox,
+            jobs=self.jobs,
+            clock=self.clock,
+            collect_seconds=self.collect_seconds,
+            shares_sandbox=True,
+        )
 
     def lab(self, stage: Stage) -> Lab:
         """The lab of a stage, with its own copy of the stage's tree."""
