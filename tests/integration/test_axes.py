@@ -157,3 +157,37 @@ def test_a_state_that_is_put_back_gives_the_stream_back(host_lab: MakeLab, proje
     lab = host_lab(project({"test_it.py": STATE_PUT_BACK}))
     printed = {lab.run(Mode.FRESH, random=seed).runs[0].output for seed in SEEDS}
     assert len(printed) == len(SEEDS)
+
+
+CROSSING = """
+import datetime, os, time
+
+def test_two_readings():
+    assert datetime.datetime.now().date() == datetime.date.today()
+
+def test_three_readings():
+    time.time()
+    assert datetime.datetime.now().date() == datetime.date.today()
+
+def test_a_new_file_is_new(tmp_path):
+    (tmp_path / "a").write_text("")
+    assert 0 <= time.time() - os.stat(tmp_path / "a").st_mtime + 0.05 < 5
+
+def test_a_file_that_is_seen_first_is_new(tmp_path):
+    (tmp_path / "a").write_text("")
+    made = os.stat(tmp_path / "a").st_mtime
+    assert 0 <= time.time() - made + 0.05 < 5
+"""
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+def test_midnight_passes_while_a_test_runs_alone(host_lab: MakeLab, tmp_path: Path, mode: Mode) -> None:
+    (tmp_path / "test_it.py").write_text(CROSSING, encoding="ascii")
+    lab = host_lab(tmp_path)
+    failed = {}
+    for clock in ("~2028-03-01T00:00:00", "~~2028-03-01T00:00:00"):
+        tests = [f"test_it.py::{line[4:-3]}" for line in CROSSING.splitlines() if line.startswith("def ")]
+        tests = [test.partition("(")[0] for test in tests]
+        runs = [run for test in tests for run in lab.run(mode, (test,), clock=clock).runs]
+        failed[clock.count("~")] = {run.id.partition("::")[2] for run in runs if run.outcome.bad}
+    assert failed == {1: {"test_two_readings"}, 2: {"test_three_readings"}}
