@@ -203,7 +203,12 @@ class Detective:
             return None
         self.known_culprits.extend(item for item in reduction.items[:1] if item not in self.known_culprits)
         failing = dataclasses.replace(after, tests=(*reduction.items, victim))
-        return self._victim(self._fewest_axes(failing), alone)
+        failing = self._fewest_axes(failing)
+        moved = failing.conditions.differences(self._neutral)
+        without = dataclasses.replace(alone, conditions=failing.conditions)
+        if moved and self._count(without, 4).bad:
+            return self._axes(alone, without, moved)  # it was not the order
+        return self._victim(failing, without)
 
     def _fewest_axes(self, failing: Setup) -> Setup:
         """The same tests with no more axes moved than it takes."""
