@@ -690,7 +690,7 @@ def test_a_schedule_that_other_work_undoes_gives_way_to_one_that_it_does_not() -
     assert found.failing.conditions == Conditions(threads=9)
     assert found.fails is not None
     assert found.busy is not None
-    assert (found.fails.bad, found.fails.of, found.busy.bad, found.busy.of) == (5, 5, 5, 5)
+    assert (found.fails.bad, found.fails.of, found.busy.bad, found.busy.of) == (5, 5, 10, 10)
     assert found.detail == "fails with threads=9, passes with 0"
 
 

@@ -145,7 +145,9 @@ class Confirmer:
         conditions = dataclasses.replace(setup.conditions, load="burn")
         beside = dataclasses.replace(setup, conditions=conditions)
         count = self.trials.count(beside, 1, Mode.FRESH)
-        return count.plus(self.trials.count(beside, self.replays - 1, Mode.FRESH)) if count.always_bad else count
+        # A schedule of threads is undone seldom, so it takes more replays to see that.
+        more = (2 if setup.conditions.threads else 1) * self.replays - 1
+        return count.plus(self.trials.count(beside, more, Mode.FRESH)) if count.always_bad else count
 
 
 def _renamed(words: str, axis: str, before: Setup, after: Setup) -> str:
