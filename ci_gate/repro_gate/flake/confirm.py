@@ -18,7 +18,7 @@ _MORE = 10
 _BY_CHANCE = 0.02
 _RATES = ("threads", "load", "asyncio", "gc", "parallel")  # axes under which a test may fail only at times
 _TIMED = ("threads", "asyncio", "gc", "parallel")  # axes whose effect the machine's speed could undo
-_SEEDS = range(1, 13)  # schedules tried in search of one that other work does not undo
+SCHEDULES = range(1, 13)  # seeds of the thread axis that are tried in search of one that decides
 IDENTICAL = "passes and fails under identical conditions"
 
 
@@ -130,10 +130,12 @@ class Confirmer:
         first = self._busy(failing)
         if axis != "threads" or (fails.always_bad and first.always_bad):
             return failing, fails, first
-        for seed in _SEEDS:
+        for seed in SCHEDULES:
             other = dataclasses.replace(failing, conditions=dataclasses.replace(failing.conditions, threads=seed))
+            if other == failing:
+                continue
             busy = self._busy(other)
-            if other == failing or not busy.always_bad:
+            if not busy.always_bad:
                 continue
             calm = self.trials.count(other, self.replays, Mode.FRESH)
             if calm.always_bad:

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from repro_gate.flake.confirm import IDENTICAL, Claim, Confirmer
+from repro_gate.flake.confirm import IDENTICAL, SCHEDULES, Claim, Confirmer
 from repro_gate.flake.statistics import rates_differ
 from repro_gate.flake.tally import Sample
 from repro_gate.flake.trial import Count, Diagnosis, Setup, Suspect, Trials, with_axes
@@ -18,7 +18,6 @@ from repro_gate.model import AXES, Conditions, Mode
 from repro_gate.reduce.ddmin import NotInteresting, ddmin
 
 # Axes that only shift how likely a failure is: one run says little, ten against ten say more.
-_SCHEDULES = range(1, 13)  # seeds of the thread axis
 _CHANCE = ("threads", "load", "asyncio", "gc")
 _RATE_RUNS = 10
 _PLACES = ("order", "parallel", "leftovers")  # axes that are more than a value in the process
@@ -306,7 +305,7 @@ class Detective:
     def _by_schedule(self, alone: Setup) -> Diagnosis | None:
         """Two schedules of threads that decide, one each way: on a busy machine the neutral one is a coin."""
         bad = good = None
-        for seed in _SCHEDULES:
+        for seed in SCHEDULES:
             setup = with_axes(alone, ("threads",), Conditions(threads=seed))
             seen = self._count(setup, 2)
             if bad is None and seen.always_bad and self._count(setup, 5).always_bad:
