@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import shutil
+import statistics
 import sys
 import tarfile
 from collections import Counter
@@ -65,6 +66,7 @@ SUITES = {
     )
 }
 _DEFAULT = ("shop", "xarray", "boltons")
+_BAR = ("repro-gate", "loop")  # what a bar compares, in turns
 _PLUGINS = {
     "loop": (),
     "randomly": ("pytest-randomly",),
@@ -357,7 +359,7 @@ def run_suite(suite: Suite, cache: Path, options: argparse.Namespace) -> dict[st
         progress(f"{suite.name}: {_WORDS[name]}")
         seen = bench.contender(name)(name)
         entry: dict[str, Any] = {
-            "cpu": seen.cpu,
+            "cpu": [seen.cpu],
             "wall": seen.wall,
             "meter": ", ".join(sorted(seen.meters)),
             "mixed": sorted(seen.mixed),
@@ -375,10 +377,21 @@ def run_suite(suite: Suite, cache: Path, options: argparse.Namespace) -> dict[st
         progress(
             f"  {seen.cpu:.1f} s CPU, {len(seen.mixed)} mixed{'; ' + '; '.join(seen.trouble[:3]) if seen.trouble else ''}"
         )
+    for turn in range(1, options.turns):
+        for name in (each for each in _BAR if each in result["contenders"]):
+            progress(f"{suite.name}: {_WORDS[name]}, turn {turn + 1} of {options.turns}")
+            result["contenders"][name]["cpu"].append(bench.contender(name)(name).cpu)
     loop = result["contenders"].get("loop", {}).get("cpu")
     for entry in result["contenders"].values():
-        entry["cpu_vs_loop"] = measure.ratio(entry["cpu"], loop)
+        entry["cpu_vs_loop"] = _median_ratio(entry["cpu"], loop)
     return result
+
+
+def _median_ratio(cpu: Sequence[float], loop: Sequence[float] | None) -> float | None:
+    """Turn by turn: a machine whose speed changes slows both of a turn."""
+    ratios = [measure.ratio(one, other) for one, other in zip(cpu, loop or (), strict=False)]
+    known = [each for each in ratios if each is not None]
+    return statistics.median(known) if known else None
 
 
 def _text(results: Sequence[dict[str, Any]]) -> str:
@@ -402,6 +415,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--contenders", nargs="+", choices=list(_WORDS), default=list(_WORDS), metavar="NAME",
                         help=f"of {', '.join(_WORDS)} (default: all)")  # fmt: skip
     parser.add_argument("--runs", type=measure.positive, default=20)
+    parser.add_argument(
+        "--turns", type=measure.positive, default=3, help="of repro-gate and the loop, one after the other"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds for one process of a contender")
     parser.add_argument("--cache", type=Path, help="environments and fetched code (default: a temporary directory)")

@@ -162,7 +162,7 @@ def _prepare(session: Any, *, fork: bool) -> None:
             item.location  # noqa: B018 - cached from here on
     if fork:
         if len(sys.modules) < _FEW_MODULES:
-            inspect.getmodule(_prepare)  # fills a cache that the first failure's traceback needs
+            inspect.getmodule(_prepare.__code__)  # fills a cache that the first failure's traceback needs
         gc.freeze()  # what imports made is not looked at again, and its pages stay shared
 
 

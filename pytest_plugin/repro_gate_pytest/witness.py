@@ -197,8 +197,8 @@ class Witness:
     def _places(self, exc: BaseException) -> list[tuple[str, str, CodeType]]:
         """Zone, file and code of the project's own frames of an exception."""
         codes = [frame.f_code for frame, _ in _walk_tb(exc.__traceback__)]
-        found = [(self._zones.place(code.co_filename)[0], _realpath(code.co_filename), code) for code in codes]
-        return [place for place in found if place[0] in _OWN]
+        zoned = [(self._zones.place(code.co_filename)[0], code) for code in codes]
+        return [(zone, _realpath(code.co_filename), code) for zone, code in zoned if zone in _OWN]
 
     def _is_projects(self, function: Any) -> bool:
         code = None if _modules(function).startswith(_PYTESTS) else _code(function)

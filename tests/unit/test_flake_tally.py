@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -211,6 +212,20 @@ def test_a_full_disk_is_named_and_another_error_stays_itself(
     monkeypatch.setattr(tally, "_file", broken)
     with pytest.raises(expected):
         tally.record(tally.begin(NEUTRAL), run_of("a", P))
+
+
+def test_what_a_full_disk_did_not_take_is_judged_without_its_failure(
+    tally: Tally, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.BytesIO):
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "no")
+
+    monkeypatch.setattr(tally, "_files", {0: Full()})
+    tally.record(tally.begin(NEUTRAL), run_of("a", F))
+    assert tally.failure("a") is None
+    findings = Findings(tally=tally, incomplete="No space left.")
+    assert [verdict.verdict for verdict in judge.verdicts(findings)] == [Verdict.ALWAYS_FAILING]
 
 
 @pytest.mark.parametrize("axis", [axis for axis in AXES if axis not in ("parallel", "leftovers")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from repro_gate.model import Conditions
@@ -40,6 +41,7 @@ arrange = wire.arrange
 leaves_checkout = wire.leaves_checkout
 
 
+@functools.lru_cache(maxsize=4096)  # asked for each waiting job whenever one could start
 def start_of(conditions: Conditions) -> Conditions:
     """What of these conditions only the start of a process can set; the rest neutral."""
     return Conditions.from_json(wire.start_conditions(conditions.to_json()))

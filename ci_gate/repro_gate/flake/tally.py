@@ -206,8 +206,8 @@ class Tally:
             with self._flushed(number).open("rb") as file:
                 file.seek(offset)
                 line = json.loads(file.readline())
-        except (OSError, ValueError):
-            return None  # a line that a full disk cut short
+        except (OSError, ValueError, DiskFull):
+            return None  # a line that a full disk cut short, or that it keeps from being written
         return line if isinstance(line, dict) else None
 
     def _order(self, number: int) -> _Order:
