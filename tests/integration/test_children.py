@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.model import ExperimentResult, Limits, Mode
+from repro_gate.errors import DiskFull
+from repro_gate.experiment import Job
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, TestRun
 from tests.conftest import MakeLab, MakeProject, eventually_none, outcomes
 
 
@@ -327,3 +329,22 @@ def test_the_ends_that_are_tried_in_fresh_processes_are_among_the_culprits() -> 
 @pytest.mark.parametrize(("name", "mode"), BOTH)
 def test_an_experiment_survives_a_test_that(project: MakeProject, host_lab: MakeLab, mode: Mode, name: str) -> None:
     misbehave(host_lab, project(suite(ANYWHERE[name])), ANYWHERE[name], mode)
+
+
+@pytest.mark.parametrize("mode", Mode, ids=str)
+def test_a_lab_can_be_cancelled_though_its_listener_is_why(project: MakeProject, host_lab: MakeLab, mode: Mode) -> None:
+    def full(_run: TestRun) -> None:
+        raise DiskFull("No space left for results.")
+
+    lab = host_lab(
+        project({"test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(9))\ndef test_a(n): pass\n"})
+    )
+    jobs = [
+        Job(experiment=Experiment(tests=None, conditions=Conditions(random=n)), mode=mode, on_run=full) for n in (1, 2)
+    ]
+    with pytest.raises(DiskFull):
+        lab.lab.run(jobs)
+    lab.lab.cancel()
+    assert all(job.result is not None for job in jobs)
+    assert not lab.lab.busy
+    assert outcomes(lab.run(mode)) == {f"test_a[{n}]": "passed" for n in range(9)}

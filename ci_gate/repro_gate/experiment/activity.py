@@ -156,6 +156,10 @@ class Activity:
         )
         self.current = None
 
+    def unheard(self) -> None:
+        """From here on results are kept, and told to nobody."""
+        self._on_run = None
+
     def give_up(self, ending: Ending, note: str) -> None:
         """No process will run the rest."""
         self.ending = ending

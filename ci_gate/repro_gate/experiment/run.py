@@ -133,8 +133,9 @@ class Run:
         return TestRun(id=test, outcome=Outcome.ERROR, seconds=0.0, failure=failure, output=text)
 
     def abandon(self) -> None:
-        """Stop now; what ran so far is the result."""
+        """Stop now; what ran so far is the result. Nobody is told: whoever listens may be why it ends."""
         if self._activity is not None:
+            self._activity.unheard()
             self._activity.give_up(Ending.KILLED, "interrupted")
         self._end_lanes()
         self.worker_spoiled = True
