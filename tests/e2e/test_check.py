@@ -151,6 +151,7 @@ def test_the_policy_is_that_of_base_and_what_the_change_alters_of_it_is_said(
     assert 'this change alters the policy, and was judged by base\'s: gate-fail-to-pass: "block"' in done.words
 
 
+@pytest.mark.deep
 def test_a_configuration_of_head_that_cannot_be_read_is_named_with_what_was_meant(
     shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
 ) -> None:

@@ -31,11 +31,8 @@ IN_SHORT = frozenset(
     {
         "fix-with-test",
         "new-module-beside-old-tests",
-        "changed-data-that-one-test-reads",
         "forging-conftest",
         "swallows-a-network-error-in-a-child",
-        "tests-alone",
-        "ids-of-the-hour",
     }
 )
 

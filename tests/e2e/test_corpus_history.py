@@ -89,6 +89,7 @@ def reason_of(report: CheckReport) -> tuple[str, str]:
     return str(gate.verdict), str(gate.reason)
 
 
+@pytest.mark.deep
 def test_a_change_that_is_merged_already_is_not_compared_with_itself(tmp_path: Path) -> None:
     repo = Repo.new(tmp_path / "repo")
     base, head = pull_request(repo)

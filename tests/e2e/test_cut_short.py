@@ -246,6 +246,7 @@ def test_a_test_that_finds_the_disk_full_is_not_blamed_for_it(
     assert list(small_disk.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_a_proof_whose_capsule_does_not_fit_is_printed_all_the_same(
     shell: Shell, proving: tuple[Path, tuple[str, ...]], small_disk: Path
 ) -> None:

@@ -157,19 +157,15 @@ def test_head_is_for_proofs_and_a_directory_without_git_is_refused(
     assert "nothing-like-it" in done.words
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "name",
     [
         "fix-in-src-layout",
-        *(
-            pytest.param(name, marks=pytest.mark.deep)
-            for name in (
-                "new-module-beside-old-tests",
-                "locale-only-reproduction",
-                "product-crashes-on-base-with-a-trace",
-                "product-hangs-on-base",
-            )
-        ),
+        "new-module-beside-old-tests",
+        "locale-only-reproduction",
+        "product-crashes-on-base-with-a-trace",
+        "product-hangs-on-base",
     ],
 )
 def test_each_kind_of_proof_replays_by_both_programs(

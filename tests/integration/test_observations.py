@@ -133,6 +133,9 @@ HANGING = """\
 """
 
 
+@pytest.mark.parametrize(
+    "lab", ["host", *(pytest.param(name, marks=pytest.mark.deep) for name in ("bubblewrap", "docker"))], indirect=True
+)
 @pytest.mark.parametrize("mode", [Mode.FORK, pytest.param(Mode.FRESH, marks=pytest.mark.deep)], ids=str)
 def test_a_test_that_hangs_leaves_its_stack(project: MakeProject, lab: MakeLab, mode: Mode) -> None:
     files = {

@@ -78,7 +78,9 @@ LOCKS: dict[str, Callable[[Mapping[str, str]], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "uv.lock" else pytest.mark.deep) for name in LOCKS]
+)
 def test_a_lock_is_what_is_installed_and_pytest_is_added_with_a_note(
     project: MakeProject, maker: Maker, name: str
 ) -> None:

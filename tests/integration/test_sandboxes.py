@@ -111,7 +111,10 @@ def test_bubblewrap_hides_homes_and_other_processes_and_takes_writes_only_into_t
     assert not (root / "mine").exists()
 
 
-@pytest.mark.parametrize("environment", ["fixed", "user", "terminal", "path", "extra", "bare"])
+@pytest.mark.parametrize(
+    "environment",
+    ["fixed", "path", "bare", *(pytest.param(name, marks=pytest.mark.deep) for name in ("user", "terminal", "extra"))],
+)
 def test_each_environment_is_what_its_name_says(project: MakeProject, lab: MakeLab, environment: str) -> None:
     tests = """\
         import json, os, socket
