@@ -100,7 +100,7 @@ def test_correct_programs_pass_at_each_value_of_their_axis(
     host_lab: MakeLab, tmp_path: Path, axis: str, share: str
 ) -> None:
     mode = Mode.FRESH if axis in STARTS else Mode.FORK
-    values = EVERY[axis][:: 1 if share == "all" else 1 + len(EVERY[axis]) // 5]
+    values = EVERY[axis][:: 1 if share == "all" else 1 + len(EVERY[axis]) // 4]
     assert bad_runs(host_lab, copied(axis, tmp_path), mode, values) == {}
 
 

@@ -335,6 +335,9 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "lab", ["host", *(pytest.param(name, marks=pytest.mark.deep) for name in ("bubblewrap", "docker"))], indirect=True
+)
 @pytest.mark.parametrize("layout", list(LAYOUTS))
 def test_layouts_and_configuration_files(project: MakeProject, lab: MakeLab, layout: str) -> None:
     files, directory, arguments = LAYOUTS[layout]

@@ -162,6 +162,9 @@ class SimBench:
     reverse: bool = False
     calls: dict[tuple[Side, str], int] = field(default_factory=dict)
 
+    def expect(self, stage: Stage, conditions: Conditions) -> None:
+        pass
+
     def collect(self, stage: Stage, conditions: Conditions) -> Collection:
         if stage.side in self.refuses:
             raise CollectionFailed("pytest ended with status 4 before it had a list of tests.")

@@ -24,7 +24,7 @@ from repro_gate.experiment.run import Run
 from repro_gate.experiment.skipped import SkippedFiles
 from repro_gate.experiment.wiring import start_of
 from repro_gate.experiment.worker import Facts, StartKey, Worker
-from repro_gate.model import CollectFailure, Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
+from repro_gate.model import CollectFailure, Conditions, Ending, Experiment, ExperimentResult, Mode, Outcome, TestRun
 from repro_gate.sandbox import Sandbox
 
 _MOST_IDLE = 6
@@ -75,6 +75,7 @@ class Lab:
         self._queue: deque[Job] = deque()
         self._runs: list[tuple[Job, Run]] = []
         self._workers: list[Worker] = []
+        self._expected: dict[Conditions, Worker] = {}
         self._root = ""
         self._inifile = ""
         self.started_processes = 0
@@ -111,13 +112,21 @@ class Lab:
 
     # -- collecting -----------------------------------------------------------------------
 
+    def expect(self, experiment: Experiment) -> None:
+        """Start the server that ``collect`` will ask for, and do not wait for it."""
+        start = start_of(experiment.conditions)
+        if start not in self._expected and not any(worker.key == StartKey.of(start, ()) for worker in self._workers):
+            self._expected[start] = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
+
     def collect(self, experiment: Experiment) -> Facts:
         """Start a server for these conditions, wait for its list of tests, and keep it.
 
         Raises CollectionFailed, with pytest's own words, where there will be no list; ``last_causes``
         are then the failures that led to it, as far as they are known.
         """
-        worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
+        worker = self._expected.pop(start_of(experiment.conditions), None)
+        if worker is None or worker not in self._workers:
+            worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
         deadline = self._clock() + self._collect_seconds
         while not worker.ready:
             if worker.process is None or worker.process.poll() is not None or self._clock() > deadline:

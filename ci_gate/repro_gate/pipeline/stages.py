@@ -46,6 +46,11 @@ class LabBench:
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
 
+    def expect(self, stage: Stage, conditions: Conditions) -> None:
+        """Start on a collection that will be asked for, beside others."""
+        if (stage, conditions) not in self._collected:
+            self.lab(stage).expect(Experiment(tests=None, conditions=conditions))
+
     def collect(self, stage: Stage, conditions: Conditions) -> Collection:
         """Collect all selected tests on a stage. Raises CollectionFailed, or DiskFull where that is why."""
         if (stage, conditions) in self._collected:

@@ -172,6 +172,9 @@ class Request:
 class Bench(Protocol):
     """Runs what the gate asks for. Lines of the product files are watched on each stage."""
 
+    def expect(self, stage: Stage, conditions: Conditions) -> None:
+        """A collection that will be asked for: it may be started beside others."""
+
     def collect(self, stage: Stage, conditions: Conditions) -> Collection:
         """Collect all selected tests. Raises CollectionFailed where pytest gives no list at all."""
 

@@ -13,10 +13,11 @@ from repro_gate.errors import CollectionFailed
 from repro_gate.gates.fail_to_pass import broken as told
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
-from repro_gate.gates.fail_to_pass.conditions import before, other_days, second_collection, words
+from repro_gate.gates.fail_to_pass.conditions import OTHER_SEEDS, before, other_days, second_collection, words
 from repro_gate.gates.fail_to_pass.exercise import Exercise, exercise
 from repro_gate.gates.fail_to_pass.reasons import API, Context, network, through_product
 from repro_gate.gates.fail_to_pass.recovery import (
+    BASE,
     OnBase,
     by_dependencies,
     check_hollow,
@@ -36,7 +37,6 @@ from repro_gate.gates.fail_to_pass.symbols import surface
 from repro_gate.gates.fail_to_pass.unbuilt import not_built, of_collection, of_runs, of_text
 from repro_gate.gates.fail_to_pass.verdict import Situation, decide
 from repro_gate.model import (
-    Conditions,
     Finding,
     GateResult,
     Mode,
@@ -49,11 +49,6 @@ from repro_gate.model import (
 )
 
 CONTROL = Stage(side=Side.CONTROL)
-_SEEDS = (
-    Conditions(),
-    Conditions(random=1, import_random=1),
-    Conditions(random=2, import_random=2, hash_seed=1),
-)
 
 
 def prove(case: Case, bench: Bench, claims: Claimed, policy: Policy) -> GateResult:
@@ -149,8 +144,12 @@ class _Proof:
     # -- collecting -----------------------------------------------------------------------
 
     def _collect_head(self) -> tuple[Collection, set[str]]:
+        self.runner.expect(CONTROL)
         try:
             head = self.runner.collect(HEAD)
+            self.runner.expect(HEAD, second_collection())
+            if self.case.changes_product and self.case.changes_tests:
+                self.runner.expect(BASE)
             again = self.runner.collect(HEAD, second_collection())
         except CollectionFailed as error:
             self.lacking[Side.HEAD] = of_text(error.details)
@@ -244,7 +243,7 @@ class _Proof:
         asks = [
             Ask(stage=stage, tests=(test,), mode=Mode.FRESH, files=(base.items[test].file,), conditions=conditions)
             for test in red[:20]
-            for conditions in _SEEDS
+            for conditions in OTHER_SEEDS
         ]
         again = [pair for found in self.runner.run(asks) for pair in found.items()]
         cured = sorted({test for test, run in again if fine(run)})

@@ -64,6 +64,10 @@ class Runner:
     files: tuple[str, ...] = ()
     _collected: set[tuple[Stage, Conditions]] = field(default_factory=set, init=False)
 
+    def expect(self, stage: Stage, conditions: Conditions = NEUTRAL) -> None:
+        """Let the bench start on a collection that will be asked for."""
+        self.bench.expect(stage, conditions)
+
     def collect(self, stage: Stage, conditions: Conditions = NEUTRAL) -> Collection:
         """Collect on a stage; whoever stands in for the product there is an answer by itself."""
         found = self.bench.collect(stage, conditions)
