@@ -197,6 +197,7 @@ class Bench:
         """``repro-gate scan``, with or without looking for causes."""
         seen = Seen(contender=contender)
         copy = self._copy(contender)
+        self._warm(self._python("loop"), copy)
         report = self._cache / "work" / self.suite.name / f"{contender}.json"
         report.unlink(missing_ok=True)
         argv: list[str] = [
