@@ -205,6 +205,7 @@ def labs(
     finally:
         for one in made:
             one.lab.close()
+            one.lab.sandbox.close()
         monkeypatch.undo()
         processes = [pid for one in made for pid in eventually_none(one.processes)]
         for pid in processes:

@@ -76,12 +76,10 @@ def _replay_failure(
     )
     _warn(manifest, repo, terminal)
     count = asked.times or manifest.determinism.verified.of or 5
-    lab, _, _ = open_lab(request, system_effects())
-    terminal.out.print(
-        Text(f"replaying {visible(manifest.victim)} ({lab.sandbox.name}, {count} times)"), soft_wrap=True
-    )
     numbers = iter(range(1, count + 1))
-    with lab:
+    with open_lab(request, system_effects()) as (lab, _, _):
+        words = f"replaying {visible(manifest.victim)} ({lab.sandbox.name}, {count} times)"
+        terminal.out.print(Text(words), soft_wrap=True)
         done = replay(manifest, lab, count, lambda one: _say(one, next(numbers), count, terminal))
     if not any(one.tried for one in done):
         raise CollectionFailed(

@@ -50,7 +50,7 @@ class Job:
 class Lab:
     """Runs jobs. Use as a context manager: leaving it ends and removes everything.
 
-    ``clock`` is a monotonic clock in seconds. ``shares_sandbox``: it is closed by whoever gave it.
+    ``clock`` is a monotonic clock in seconds. The sandbox is closed by whoever gave it.
     """
 
     def __init__(
@@ -61,11 +61,9 @@ class Lab:
         jobs: int,
         clock: Callable[[], float],
         collect_seconds: float = 300.0,
-        shares_sandbox: bool = False,
     ) -> None:
         self.project = project
         self.sandbox = sandbox
-        self._shares_sandbox = shares_sandbox
         self._slots = max(1, jobs)
         self._clock = clock
         self._collect_seconds = collect_seconds
@@ -99,13 +97,11 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """End every process and remove every directory; the sandbox with them, unless other labs use it."""
+        """End every process and remove every directory."""
         for worker in [*self._workers, *(worker for _, run in self._runs for worker in run.workers)]:
             worker.stop()
         self._workers.clear()
         self._runs.clear()
-        if not self._shares_sandbox:
-            self.sandbox.close()
         if self._base.exists():
             tree.wipe(self._base)
             shutil.rmtree(self._base, ignore_errors=True)

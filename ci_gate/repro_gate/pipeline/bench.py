@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from repro_gate.config import Settings
@@ -12,8 +14,9 @@ from repro_gate.sandbox import Interpreter, Sandbox, choose, docker, probe
 _SLACK = 1.25  # the kernel's limit comes after ours, which knows which test to blame
 
 
-def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interpreter]:
-    """The lab for a request, and notes on what it will be like."""
+@contextlib.contextmanager
+def open_lab(request: Request, effects: Effects) -> Iterator[tuple[Lab, list[str], Interpreter]]:
+    """The lab for a request, and notes on what it will be like. Leaving it closes its sandbox, too."""
     settings = request.settings
     here = probe(request.python, effects.environ, request.directory)
     # Who names an image means it. Without one, the suite's own environment is at home on this machine: a
@@ -38,19 +41,22 @@ def open_lab(request: Request, effects: Effects) -> tuple[Lab, list[str], Interp
         max_tree_bytes=settings.max_tree_mib * 2**20,
         network=settings.network,
     )
-    lab = Lab(
-        project,
-        sandbox,
-        jobs=jobs_of(settings, effects),
-        clock=effects.monotonic,
-        collect_seconds=settings.collect_timeout,
-    )
     notes = [*settings.notes]
     if note:
         notes.append(note)
     if withheld:
         notes.append(f"tests do not see these variables (allow them with pass-env): {', '.join(withheld)}")
-    return lab, notes, interpreter
+    try:
+        with Lab(
+            project,
+            sandbox,
+            jobs=jobs_of(settings, effects),
+            clock=effects.monotonic,
+            collect_seconds=settings.collect_timeout,
+        ) as lab:
+            yield lab, notes, interpreter
+    finally:
+        sandbox.close()
 
 
 def sandbox_for(

@@ -29,8 +29,7 @@ def scan(request: Request, effects: Effects, on_report: Callable[[FlakeReport], 
     capsules are packed, so that a disk that is full by then loses nothing, and once more with them, so
     that an interrupt while the lab is closed loses nothing either.
     """
-    lab, notes, interpreter = open_lab(request, effects)
-    with lab:
+    with open_lab(request, effects) as (lab, notes, interpreter):
         return scan_in(lab, request, effects, head(lab.project.original), notes, interpreter, on_report)
 
 

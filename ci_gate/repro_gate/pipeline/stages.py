@@ -156,7 +156,6 @@ class LabBench:
             jobs=self.jobs,
             clock=self.clock,
             collect_seconds=self.collect_seconds,
-            shares_sandbox=True,
         )
 
     def lab(self, stage: Stage) -> Lab:
