@@ -158,6 +158,15 @@ def test_so_many_are_packed_and_the_rest_is_counted(tmp_path: Path) -> None:
     assert notes == [f"2 more proofs have no capsule: {MOST} are packed at most"]
 
 
+@pytest.mark.parametrize(("proofs", "times", "replayed"), [(1, 5, 5), (5, 5, 5), (6, 5, 4), (13, 5, 2), (13, 1, 1)])
+def test_many_proofs_share_the_replays(tmp_path: Path, proofs: int, times: int, replayed: int) -> None:
+    sims = [Sim(name=f"test_{n:02}") for n in range(proofs)]
+    result, _ = packed([*map(proof_of, sims)], packing(tmp_path, *sims, times=times))
+    assert {(proof.capsule.replayed, proof.capsule.of) for proof in result.proved if proof.capsule} == {
+        (replayed, replayed)
+    }
+
+
 def test_what_runs_before_is_kept_only_where_the_order_decides() -> None:
     company = ("a", "b", "c")
     assert before("b", Conditions(locale="C"), company) == ("b",)

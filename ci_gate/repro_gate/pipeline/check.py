@@ -44,7 +44,7 @@ from repro_gate.model import (
     Trouble,
 )
 from repro_gate.pipeline.bench import distributions, sandbox_for
-from repro_gate.pipeline.proofs import Packing, pack_proofs
+from repro_gate.pipeline.proofs import Packing, pack_proofs, packable
 from repro_gate.pipeline.provision import Provision
 from repro_gate.pipeline.publish import Publisher
 from repro_gate.pipeline.request import Effects, Request
@@ -302,10 +302,11 @@ class _Check:
             base=self.pair.base_sha,
             times=self.request.settings.replays,
         )
-        self.effects.progress.phase("packing capsules", 1)
+        self.effects.progress.phase("packing capsules", len(packable(self.results[place])))
         for result, notes in pack_proofs(self.results[place], packing):
             self.results[place] = result
             self.notes += notes
+            self.effects.progress.advance()
 
     def _publisher(self, into: Path, bench: LabBench) -> Publisher:
         effects, lab = self.effects, bench.lab(HEAD)

@@ -47,13 +47,15 @@ from repro_gate.pipeline.workplace import Workplace, place_for_trees
 from repro_gate.sandbox import probe
 
 MOST = 20
+_REPLAYS = 25  # a side, of all proofs of a check together: each is a process of its own
+_FEWEST = 2
 SECONDS = 300
 HEAD = Stage(side=Side.HEAD)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Packing:
-    """What a proof is packed with. ``times`` it is tried on each side before.
+    """What proofs are packed with. Each is tried so many ``times`` on each side before, fewer where there are many.
 
     ``arguments`` makes pytest's of the files that are to be collected.
     """
@@ -80,7 +82,9 @@ class Sides:
 
 def pack_proofs(result: GateResult, packing: Packing) -> Iterator[tuple[GateResult, tuple[str, ...]]]:
     """The result after each proof that was packed, and notes on those that were not. Raises DiskFull."""
-    provable = [proof for proof in result.proved if proof.reason in REASONS]
+    provable = packable(result)
+    share = max(_FEWEST, _REPLAYS // max(1, len(provable[:MOST])))
+    packing = dataclasses.replace(packing, times=min(packing.times, share))
     for proof in provable[:MOST]:
         reference, why = _packed(proof, packing)
         proved = tuple(dataclasses.replace(p, capsule=reference) if p.id == proof.id else p for p in result.proved)
@@ -88,6 +92,11 @@ def pack_proofs(result: GateResult, packing: Packing) -> Iterator[tuple[GateResu
         yield result, (f"{proof.id}: no capsule: {why}",) if why else ()
     if len(provable) > MOST:
         yield result, (f"{len(provable) - MOST} more proofs have no capsule: {MOST} are packed at most",)
+
+
+def packable(result: GateResult) -> list[Proved]:
+    """The proofs of a result of which there can be capsules."""
+    return [proof for proof in result.proved if proof.reason in REASONS]
 
 
 def _packed(proof: Proved, packing: Packing) -> tuple[CapsuleRef | None, str]:
