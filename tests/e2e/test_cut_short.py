@@ -286,6 +286,20 @@ def test_a_report_that_cannot_be_written_there_is_printed_all_the_same(shell: Sh
     assert "Cannot write gone/r.json" in done.words
 
 
+@pytest.mark.parametrize("place", ["/proc/caps", "taken/caps"])
+def test_capsules_that_may_not_be_written_there_lose_no_finding(shell: Shell, project: MakeProject, place: str) -> None:
+    files = {
+        "pyproject.toml": SHORT,
+        "taken": "",
+        "test_a.py": "import time\ndef test_zone():\n    assert time.timezone == 0\n",
+    }
+    done = shell.scan(project(files), "--capsules", place)
+    assert done.code == 1, done
+    assert "cause: timezone" in done.out
+    assert "test_a.py::test_zone: no capsule: Cannot write capsules to" in done.words
+    assert "internal error" not in done.err
+
+
 @pytest.mark.parametrize("option", ["--report-json", "--junit-xml"])
 @pytest.mark.parametrize("path", ["nowhere/deep/r.out", "file/r.out", "test_a.py/../..", "."])
 def test_a_report_without_a_place_is_refused_before_anything_runs(

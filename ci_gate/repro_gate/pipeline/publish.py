@@ -11,7 +11,7 @@ from typing import Any
 from repro_gate import __version__, capsule
 from repro_gate.capsule.entrypoint import REPRO_SH
 from repro_gate.change import Head
-from repro_gate.errors import CapsuleRefused, SecretFound, disk_full
+from repro_gate.errors import CapsuleRefused, SecretFound, UsageError, disk_full
 from repro_gate.experiment import plugin_files
 from repro_gate.flake.trial import Count, Diagnosis, Setup
 from repro_gate.model import CapsuleRef, Conditions, ExperimentResult, Outcome
@@ -67,7 +67,7 @@ class Publisher:
         )
         try:
             path = self._pack(manifest, diagnosis, fails, setup)
-        except (SecretFound, CapsuleRefused) as refused:
+        except (SecretFound, CapsuleRefused, UsageError) as refused:
             return None, f"no capsule: {refused}"
         return (
             CapsuleRef(
@@ -101,7 +101,7 @@ class Publisher:
     def pack(
         self, manifest: capsule.Manifest, history: Sequence[ExperimentResult], evidence: Mapping[str, Any]
     ) -> Path:
-        """Write a capsule. Raises SecretFound, CapsuleRefused or DiskFull."""
+        """Write a capsule. Raises SecretFound, CapsuleRefused, DiskFull, or UsageError where it may not be written."""
         redactor = capsule.Redactor(capsule.POLICY, self.key, capsule.secret_literals(self.environ, self.redact))
         parts = capsule.CapsuleParts(
             manifest=manifest,
@@ -112,17 +112,20 @@ class Publisher:
             logs=[record for number, result in enumerate(history) for record in capsule.log_records(number, result)],
             evidence=evidence,
         )
-        self._make_directory()
-        return capsule.pack(parts, redactor, self.directory, self.now())
+        try:
+            self._make_directory()
+            return capsule.pack(parts, redactor, self.directory, self.now())
+        except OSError as broken:
+            raise disk_full(broken, str(self.directory)) or UsageError(
+                f"Cannot write capsules to {self.directory}: {broken.strerror}.",
+                next_step="Name a directory that you may write to with `--capsules`.",
+            ) from broken
 
     def _make_directory(self) -> None:
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            own = self.here / ".repro-gate"
-            if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
-                (own / ".gitignore").write_text("*\n", encoding="ascii")  # so that no run makes the tree dirty
-        except OSError as broken:
-            raise disk_full(broken, str(self.directory)) or broken from broken
+        self.directory.mkdir(parents=True, exist_ok=True)
+        own = self.here / ".repro-gate"
+        if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
+            (own / ".gitignore").write_text("*\n", encoding="ascii")  # so that no run makes the tree dirty
 
 
 def _expected(fails: Count) -> capsule.Expected:
