@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from repro_gate.experiment import ENVIRONMENTS, ZONES
-from repro_gate.flake.values import benign_moves, values
+from repro_gate.flake.moments import benign_ways
+from repro_gate.flake.values import values
 from repro_gate.model import Limits, Mode
 from repro_gate.process import run
 from tests.conftest import MakeLab, MakeProject
 
 CONTROLS = Path(__file__).resolve().parent.parent / "controls"
-TODAY = datetime.datetime.now(tz=datetime.UTC).date()
+NOW = datetime.datetime.now(tz=datetime.UTC).replace(tzinfo=None)
+TODAY = NOW.date()
 VALUES = values(TODAY, run(["locale", "-a"], timeout=20).stdout.split())
 SEEDS = (1, 2, 3)
 LIMITS = Limits(test_seconds=60, total_seconds=240)
@@ -28,7 +30,7 @@ INSTANTS: list[dict[str, Any]] = [
 # Axis -> every value that a campaign moves it to. Those of a start are run in a fresh process.
 EVERY: dict[str, list[dict[str, Any]]] = {
     "asyncio": [{"asyncio": seed} for seed in SEEDS],
-    "clock": [*INSTANTS, *({"clock": move} for move in benign_moves(TODAY))],
+    "clock": [*INSTANTS, *({"clock": moment} for way in benign_ways(NOW) for moment in (way.near, *way.far))],
     "environment": [{"environment": name} for name in ENVIRONMENTS],
     "gc": [{"gc": value} for value in ("eager", "rare", "jitter:1", "jitter:2", "jitter:3")],
     "listing": [{"listing": seed} for seed in SEEDS],

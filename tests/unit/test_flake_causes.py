@@ -7,6 +7,7 @@ experiments from such functions, everything above it is the real thing.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import itertools
 import random
@@ -30,7 +31,7 @@ from repro_gate.flake.confirm import IDENTICAL, Claim, Confirmer
 from repro_gate.flake.diagnose import Detective
 from repro_gate.flake.tally import Sample
 from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials, with_axes
-from repro_gate.flake.values import benign_moves, values
+from repro_gate.flake.values import values
 from repro_gate.model import (
     AXES,
     Conditions,
@@ -49,6 +50,7 @@ from repro_gate.model import (
 from repro_gate.model.conditions import SELF_MOVING
 
 TODAY = datetime.date(2025, 3, 3)
+NOW = datetime.datetime.combine(TODAY, datetime.time(9, 41, 7))
 NEUTRAL = Conditions()
 MOST_EXPERIMENTS = 400  # for one suspect
 
@@ -80,6 +82,8 @@ class World:
 
     tests: Mapping[str, Passes]
     uses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    starts_processes: bool = False
+    touches: tuple[str, ...] = ()
     collects: Callable[[Conditions, Sequence[str]], Sequence[str]] = lambda _conditions, ids: ids
     can_fork: bool = True
     controls: Callable[[Conditions], bool] = lambda _conditions: True
@@ -166,8 +170,10 @@ class World:
         return self._result(job, (*runs, *(outcome(test, Outcome.NOT_RUN) for test in missing)), Ending.DONE)
 
     def _run(self, test: str, good: bool) -> TestRun:
-        evidence = Evidence(files=tuple(f"write {path}" for path in self.uses.get(test, ())))
-        return outcome(test, Outcome.PASSED if good else Outcome.FAILED, evidence)
+        files = tuple(f"write {path}" for path in self.uses.get(test, ()))
+        evidence = Evidence(files=files, children=("date",) if self.starts_processes else ())
+        said = outcome(test, Outcome.PASSED if good else Outcome.FAILED, evidence)
+        return dataclasses.replace(said, touched=self.touches)
 
     def _result(self, job: Job, runs: tuple[TestRun, ...], ending: Ending) -> ExperimentResult:
         held = ending is Ending.DONE and self.controls(job.experiment.conditions)
@@ -234,7 +240,7 @@ def scan(tmp_path: Path) -> Iterator[Scan]:
             given,
             values(TODAY, ["de_DE.utf8"]),
             clock=lambda: next(ticks) / 1000,
-            today=TODAY,
+            now=NOW,
             jobs=2,
         )
         campaigns.append(campaign)
@@ -381,9 +387,7 @@ def suspect_of(test: str, before: tuple[str, ...]) -> Suspect:
 
 def detective_of(world: World) -> Detective:
     trials = Trials(ask=world.run, limits=lambda _test: Limits(), file_of=file_of)
-    return Detective(
-        trials=trials, confirmer=Confirmer(trials=trials), benign=benign_moves(TODAY), label=lambda _a, _v: ""
-    )
+    return Detective(trials=trials, confirmer=Confirmer(trials=trials), now=NOW, label=lambda _a, _v: "")
 
 
 def test_a_polluter_that_is_known_from_an_earlier_suspect_is_tried_first() -> None:
@@ -506,6 +510,49 @@ def test_an_order_is_no_cause_where_the_same_conditions_make_it_fail_alone(scan:
 
 
 # --- what is nobody's flake ------------------------------------------------------------------
+
+
+def at(scene: Scene) -> datetime.datetime:
+    """What a simulated test reads from Python's clock; an instant that passes is not over when it is alone."""
+    value = scene.conditions.clock
+    if value == "real":
+        return NOW
+    passed = not value.startswith("~") or bool(scene.before)
+    return datetime.datetime.fromisoformat(value.lstrip("~")) - datetime.timedelta(seconds=0 if passed else 1)
+
+
+CALENDAR: dict[str, tuple[Passes, str]] = {
+    "a weekday": (lambda s: at(s).weekday() not in (3, 4), "day)"),
+    "the weekend": (lambda s: at(s).weekday() < 5, "(a S"),
+    "an hour": (lambda s: at(s).hour < 12, "(the time of day)"),
+    "a year": (lambda s: at(s).year == NOW.year, "(the year 20"),
+    "a month": (lambda s: at(s).month != 12, ""),
+    "a date that is due": (lambda s: at(s) < NOW + datetime.timedelta(days=2), ""),
+    "a leap day": (lambda s: (at(s).month, at(s).day) != (2, 29), "(29 February)"),
+}
+
+
+@pytest.mark.parametrize("name", CALENDAR)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_rests_on_the_calendar_is_no_artefact_and_no_order(scan: Scan, name: str, seed: int) -> None:
+    passes, label = CALENDAR[name]
+    told = scan(world_of(passes, touches=("clock",)), seed=seed)
+    assert told.victim.cause is not None, told.victim.detail
+    assert told.victim.cause.axis == "clock"
+    assert label in told.victim.cause.detail
+
+
+@pytest.mark.parametrize("name", ["file", "later only", "earlier only", "a day's tolerance, by a child"])
+def test_a_test_that_compares_with_another_clock_is_the_perturbation_s_doing(scan: Scan, name: str) -> None:
+    passes: dict[str, Passes] = {
+        "file": lambda s: abs(at(s) - NOW) < datetime.timedelta(minutes=1),
+        "later only": lambda s: at(s) - NOW < datetime.timedelta(minutes=1),
+        "earlier only": lambda s: NOW - at(s) < datetime.timedelta(minutes=1),
+        "a day's tolerance, by a child": lambda s: at(s).date() == NOW.date(),
+    }
+    told = scan(world_of(passes[name], touches=("clock",), starts_processes="child" in name))
+    assert told.victim.verdict in (Verdict.NOT_JUDGED, Verdict.STABLE)
+    assert told.victim.cause is None
 
 
 def test_a_test_that_fails_at_any_move_of_the_clock_is_the_perturbation_s_doing(scan: Scan) -> None:

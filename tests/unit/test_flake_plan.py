@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from repro_gate.experiment import NON_UTF8, start_of
 from repro_gate.flake.plan import draw, servers_for
-from repro_gate.flake.values import Values, benign_moves, values
+from repro_gate.flake.values import Values, values
 from repro_gate.model import AXES, Conditions
 
 # A machine that is busy with something else is no bug.
@@ -220,25 +220,6 @@ def test_the_days_of_summer_time_agree_with_the_zone_database(today: datetime.da
     assert soon.replace(tzinfo=None) - gap.replace(tzinfo=None) == datetime.timedelta(hours=1, minutes=1)
     twice = at["the hour that comes twice"].replace(tzinfo=zone)
     assert twice.replace(fold=0).utcoffset() != twice.replace(fold=1).utcoffset()
-
-
-@given(days)
-@example(SPECIAL[0])
-@example(SPECIAL[1])
-@example(SPECIAL[2])
-@example(SPECIAL[3])
-@example(SPECIAL[5])
-@unhurried
-def test_benign_moves_are_two_times_of_an_ordinary_working_day_soon(today: datetime.date) -> None:
-    first, second = map(moment, benign_moves(today))
-    assert first.date() == second.date()
-    assert first != second
-    assert first.weekday() < 4
-    assert 2 < first.day < 27
-    assert 9 <= first.hour < second.hour <= 16
-    assert 0 <= (first.date() - today).days <= 12
-    special = {moment(instant.value).date() for instant in values(today).instants if instant.zone}
-    assert first.date() not in special
 
 
 def test_a_value_that_is_none_of_the_instants_is_called_moved() -> None:

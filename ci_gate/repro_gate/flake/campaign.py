@@ -23,7 +23,7 @@ from repro_gate.flake.diagnose import Detective
 from repro_gate.flake.plan import draw, from_the_start, servers_for
 from repro_gate.flake.rounds import DETECTION_SHARE, Rounds
 from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials
-from repro_gate.flake.values import Values, benign_moves
+from repro_gate.flake.values import Values
 from repro_gate.model import Conditions, Ending, Experiment, Mode, TestRun
 
 _ALONE_AT_MOST = 400
@@ -34,7 +34,7 @@ _STARTS = 9  # hash seeds in all: a test that fails for two in five is then miss
 
 
 class Campaign:
-    """Runs in a lab. ``clock`` is monotonic seconds, ``today`` the date on which it starts."""
+    """Runs in a lab. ``clock`` is monotonic seconds, ``now`` when it starts, in the neutral zone (UTC)."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Campaign:
         values: Values,
         *,
         clock: Callable[[], float],
-        today: datetime.date,
+        now: datetime.datetime,
         jobs: int,
         progress: Progress | None = None,
     ) -> None:
@@ -51,7 +51,7 @@ class Campaign:
         self._options = options
         self._values = values
         self._clock = clock
-        self._today = today
+        self._now = now
         self._jobs = jobs
         self._progress = progress or Silent()
         self._directory = options.keep_runs or Path(tempfile.mkdtemp(prefix="rg-runs-"))
@@ -358,7 +358,7 @@ class Campaign:
         detective = Detective(
             trials=trials,
             confirmer=Confirmer(trials=trials, replays=self._options.replays),
-            benign=benign_moves(self._today),
+            now=self._now,
             label=lambda axis, value: self._values.label(value) if axis == "clock" and value != "real" else "",
             axes=self._options.axes,
         )

@@ -7,10 +7,12 @@ failure.
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from repro_gate.flake.confirm import IDENTICAL, SCHEDULES, Claim, Confirmer
+from repro_gate.flake.moments import benign_ways, simpler
 from repro_gate.flake.statistics import rates_differ
 from repro_gate.flake.tally import Sample
 from repro_gate.flake.trial import Count, Diagnosis, Setup, Suspect, Trials, with_axes
@@ -27,13 +29,12 @@ _PLACES = ("order", "parallel", "leftovers")  # axes that are more than a value 
 class Detective:
     """Investigates one suspect at a time; safe to use from several threads.
 
-    ``benign``: two clock values that no calendar tells apart; ``label`` says what is special
-    about an axis's value.
+    ``now`` is in the neutral zone, ``label`` says what is special about an axis's value.
     """
 
     trials: Trials
     confirmer: Confirmer
-    benign: tuple[str, str]
+    now: datetime.datetime
     label: Callable[[str, str], str]
     axes: frozenset[str] = frozenset(AXES)
     known_culprits: list[str] = field(default_factory=list)
@@ -76,7 +77,12 @@ class Detective:
         else:
             likeliest = tuple(axis for axis in first if axis in values)
             found = self._single(alone, likeliest, self._without_imports(seen))
-        return found or self._by_values(alone, values, seen) or self._by_place(suspect, sample, alone, tuple(values))
+        return (
+            found
+            or self._by_values(alone, values, seen)
+            or self._by_the_day_after(alone, values, seen)
+            or self._by_place(suspect, sample, alone, tuple(values))
+        )
 
     def _by_values(self, alone: Setup, values: list[str], seen: Conditions) -> Diagnosis | None:
         """What a fork can take on first: only where that is not it, processes are started."""
@@ -90,6 +96,13 @@ class Detective:
         begun = dataclasses.replace(alone, fresh=True)
         there = with_axes(begun, values, seen)
         return self._axes(begun, there, tuple(values)) if self._count(there, 2).bad else None
+
+    def _by_the_day_after(self, alone: Setup, values: list[str], seen: Conditions) -> Diagnosis | None:
+        """An instant passed while others ran: it may fail on that day, and need no other test for it."""
+        after = seen.clock.lstrip("~")
+        if "clock" not in values or after == seen.clock:
+            return None
+        return self._single(alone, ("clock",), dataclasses.replace(self._without_imports(seen), clock=after))
 
     def _without_imports(self, seen: Conditions) -> Conditions:
         """The same draws in tests, but those of imports at rest: a fork can take that on."""
@@ -145,10 +158,22 @@ class Detective:
                 continue
             if axis in _CHANCE and not self._decides(setup, base):
                 continue
-            if axis == "clock" and self._is_artefact(base):
-                return _artefact(base)
+            if axis == "clock":
+                return _artefact(base) if self._is_artefact(base) else self._claim_clock(setup, base)
             return self._claim(axis, setup, base, self._words(axis, setup, base))
         return None
+
+    def _claim_clock(self, failing: Setup, passing: Setup) -> Diagnosis:
+        """With the part of the moment that decides, where it is one: the hour, the weekday, the year."""
+        for moment in simpler(failing.conditions.clock, self.now):
+            setup = self._at(failing, moment.value)
+            if self._count(setup, 3).always_bad:
+                words = self._words("clock", setup, passing, special=moment.label)
+                return self._claim("clock", setup, passing, words)
+        return self._claim("clock", failing, passing, self._words("clock", failing, passing))
+
+    def _at(self, base: Setup, moment: str) -> Setup:
+        return dataclasses.replace(base, conditions=dataclasses.replace(base.conditions, clock=moment))
 
     def _decides(self, failing: Setup, passing: Setup) -> bool:
         """Whether one side fails each time and the other never, five times each."""
@@ -174,9 +199,20 @@ class Detective:
         return self._claim(first, setup, base, f"fails only with {values} together")
 
     def _is_artefact(self, base: Setup) -> bool:
-        """Whether it fails at any move of the clock, also at two that no calendar tells apart."""
-        moves = [Conditions(clock=moment, network=self.trials.network) for moment in self.benign]
-        return all(self._count(with_axes(base, ("clock",), move), 2).always_bad for move in moves)
+        """Whether it fails however far the clock goes one way, to the same hour of the same weekday.
+
+        Within this day, too, or what is due on a day soon would look the same; a test that starts
+        processes is held to have another clock in them, and one that is an hour off may not show.
+        """
+        for way in benign_ways(self.now):
+            counts = [self._count(self._at(base, way.far[0]), 2)]
+            counts += [self._count(self._at(base, moment), 2) for moment in way.far[1:] if counts[-1].always_bad]
+            if all(count.always_bad for count in counts):
+                runs = [run for count in counts for run in count.runs]
+                starts = any(run.evidence is not None and run.evidence.children for run in runs)
+                if starts or self._count(self._at(base, way.near), 2).always_bad:
+                    return True
+        return False
 
     # -- order ------------------------------------------------------------------------------
 
@@ -357,11 +393,11 @@ class Detective:
             detail=f"failed in a campaign's run, and in {seen.bad} of {seen.of} fresh processes since",
         )
 
-    def _words(self, axis: str, failing: Setup, passing: Setup) -> str:
-        """``fails with X, passes with Y`` for one axis."""
+    def _words(self, axis: str, failing: Setup, passing: Setup, *, special: str = "") -> str:
+        """``fails with X, passes with Y`` for one axis, and what is ``special`` about X."""
         bad, good = failing.conditions.axis(axis), passing.conditions.axis(axis)
         name = {"hash-seed": "PYTHONHASHSEED", "timezone": "TZ"}.get(axis, axis)
-        special = self.label(axis, bad)
+        special = special or self.label(axis, bad)
         return f"fails with {name}={bad}{f' ({special})' if special else ''}, passes with {good}"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from repro_gate.experiment import NON_UTF8
 
 Date = datetime.date
+WEEKDAYS = ("a Monday", "a Tuesday", "a Wednesday", "a Thursday", "a Friday", "a Saturday", "a Sunday")
 _NOON = datetime.time(12)
 _WEST_AND_EAST = (
     "America/Los_Angeles",
@@ -56,18 +57,6 @@ def values(today: Date, installed_locales: Collection[str] = ()) -> Values:
     return Values(instants=_instants(today), zones=_WEST_AND_EAST, locales=_locales(installed_locales))
 
 
-def benign_moves(today: Date) -> tuple[str, str]:
-    """Two times of an ordinary working day near ``today``: what fails at both rests on no date.
-
-    A test that compares Python's clock with a clock that is not moved (file times, child
-    processes) fails at any move; that is the perturbation's doing, not a dependence on the date.
-    """
-    day = today
-    while day.weekday() > 3 or day.day > 26 or day.day < 3:
-        day += datetime.timedelta(days=1)
-    return f"{day.isoformat()}T10:17:23", f"{day.isoformat()}T15:42:11"
-
-
 def _instants(today: Date) -> tuple[Instant, ...]:
     leap = today.year
     while not _is_leap(leap) or Date(leap, 2, 29) <= today:
@@ -77,7 +66,7 @@ def _instants(today: Date) -> tuple[Instant, ...]:
     next_day = today + datetime.timedelta(days=1)
     gap, fold = _next(today, 3, 2), _next(today, 11, 1)
     gap_in_europe, fold_in_europe = _next(today, 3, -1), _next(today, 10, -1)
-    return (
+    special = (
         Instant(value=f"{leap}-02-29T12:00:00", label="29 February"),
         Instant(value=f"~{next_day.isoformat()}T00:00:00", label="midnight passing between two readings of the clock"),
         Instant(value=f"{month_end.isoformat()}T12:00:00", label="the last day of a 31-day month"),
@@ -94,6 +83,16 @@ def _instants(today: Date) -> tuple[Instant, ...]:
         Instant(value=f"{fold_in_europe.isoformat()}T13:05:00", label="a day of 25 hours", zone="Europe/Berlin"),
         Instant(value="2038-01-20T12:30:00", label="after 2038-01-19"),
     )
+    return (*special, *_other_weekdays(today, special))
+
+
+def _other_weekdays(today: Date, known: Collection[Instant]) -> Iterator[Instant]:
+    """A day each for the weekdays on which none of these falls."""
+    seen = {Date.fromisoformat(each.value[:10]).weekday() for each in known if not each.passes}
+    for days in range(7):
+        day = today + datetime.timedelta(days=days)
+        if day.weekday() not in seen:
+            yield Instant(value=f"{day.isoformat()}T10:07:00", label=WEEKDAYS[day.weekday()])
 
 
 def _is_leap(year: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -53,7 +54,7 @@ def scan_in(
         dataclasses.replace(_options(request, effects, seed, lab), only=only),
         values(started_at.date(), installed_locales(lab)),
         clock=effects.monotonic,
-        today=started_at.date(),
+        now=started_at.astimezone(datetime.UTC).replace(tzinfo=None),
         jobs=jobs_of(settings, effects),
         progress=effects.progress,
     )
