@@ -526,7 +526,7 @@ CALENDAR: dict[str, tuple[Passes, str]] = {
     "the weekend": (lambda s: at(s).weekday() < 5, "(a S"),
     "an hour": (lambda s: at(s).hour < 12, "(the time of day)"),
     "a year": (lambda s: at(s).year == NOW.year, "(the year 20"),
-    "a month": (lambda s: at(s).month != 12, ""),
+    "a month": (lambda s: at(s).month != 12, "(December)"),
     "a date that is due": (lambda s: at(s) < NOW + datetime.timedelta(days=2), ""),
     "a leap day": (lambda s: (at(s).month, at(s).day) != (2, 29), "(29 February)"),
 }

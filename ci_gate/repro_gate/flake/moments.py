@@ -8,12 +8,27 @@ the clock axis, in the neutral zone (UTC).
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from repro_gate.flake.values import WEEKDAYS
 
 Time = datetime.datetime
 _WEEKS = (1, 4, 52)
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _HOUR = datetime.timedelta(hours=1)
 
 
@@ -47,18 +62,29 @@ def benign_ways(now: Time) -> tuple[Way, Way]:
 
 
 def simpler(value: str, now: Time) -> tuple[Moment, ...]:
-    """Moments that differ from ``now`` in one part of a value only: its time of day, its weekday, its year."""
+    """Moments that differ from ``now`` in one part of a value only: its time of day, weekday, year or month."""
     if value.startswith("~"):
         return ()
     there = datetime.datetime.fromisoformat(value)
     found = [Moment(value=_value(datetime.datetime.combine(now.date(), there.time())), label="the time of day")]
-    days = (there.weekday() - now.weekday()) % 7
-    if days:
-        found.append(Moment(value=_value(now + datetime.timedelta(days=days)), label=WEEKDAYS[there.weekday()]))
+    if there.weekday() != now.weekday():
+        day = _nearest(now, lambda day: day.weekday() == there.weekday() and day.month == now.month)
+        found.append(Moment(value=_value(day), label=WEEKDAYS[there.weekday()]))
     then = now + datetime.timedelta(weeks=round((there.year - now.year) * 365.2425 / 7))
     if there.year != now.year and then.year == there.year:
         found.append(Moment(value=_value(then), label=f"the year {then.year}"))
+    if there.month != now.month:
+        day = _nearest(
+            now, lambda day: (day.year, day.month) == (now.year, there.month) and day.weekday() == now.weekday()
+        )
+        found.append(Moment(value=_value(day), label=_MONTHS[there.month - 1]))
     return tuple(found)
+
+
+def _nearest(now: Time, wanted: Callable[[Time], bool]) -> Time:
+    """The day nearest to ``now``, at the same hour, of which that is true; within a year."""
+    days = (now + datetime.timedelta(days=sign * days) for days in range(367) for sign in (1, -1))
+    return next(day for day in days if wanted(day))
 
 
 def _value(moment: Time) -> str:
