@@ -382,6 +382,8 @@ class _TestProcess:
             for frame in self._frames("events", 0.1):
                 if frame["ev"] == wire.COLLECTED:
                     self._tests.extend(test[0] for test in frame["tests"])
+                elif frame["ev"] == wire.NOTE and str(frame.get("text", "")).startswith("no-pytest"):
+                    raise NoReplay("%s has no pytest: PYTHON=... names one that has it" % sys.executable)
                 elif frame["ev"] == wire.READY:
                     return
             if gone or time.monotonic() > deadline:

@@ -9,6 +9,8 @@ REPRO_SH = """#!/bin/sh
 # A proof needs git, and a checkout that has both commits.
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+command -v "${PYTHON:-python3}" >/dev/null || {
+  echo "not replayed: there is no ${PYTHON:-python3}: PYTHON=... names a Python that has pytest" >&2; exit 3; }
 exec "${PYTHON:-python3}" -c 'import sys
 sys.path.insert(0, sys.argv[1] + "/plugin")
 from repro_gate_pytest import replay

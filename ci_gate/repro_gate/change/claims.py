@@ -7,7 +7,7 @@ The rules, in this order and conservative, as a claim makes a gate stricter or l
 1. A label decides. `no-behaviour-change` or `refactor…` (in either spelling) makes a refactoring and takes
    back any claim of a fix; `bug`, `fix`, `regression` make a fix; `repro…`, `failing-test` make a reproduction.
 2. A title decides by its type (`fix:`, `revert:`, `refactor:`, `repro:`) or, without a type, by its first word
-   (`Fix …`, `Revert "…"`). A fix of documentation, style, types, tests or builds is no claim,
+   (`Fix …`, `Revert "…"`, `Rename …` as a refactoring). A fix of documentation, style, types, tests or builds is no claim,
    unless it names a crash, a regression or an exception.
 3. A closing keyword (`Fixes #12`) in the body makes a fix, unless the title or a label calls it a feature. Comments,
    code and quotations do not count, nor does a negation before it.
@@ -43,7 +43,7 @@ _SURELY_FIX = re.compile(
     r"\b(?:[Cc]rash\w*|[Rr]egressions?|[Tt]raceback|[Dd]eadlocks?|[Hh]angs?|\w+(?:Error|Exception))\b"
 )
 _REVERT = re.compile(r"revert\s+[\"“']|revert(?:\([^)]*\))?!?:|reverts? commit [0-9a-f]{7,}", re.IGNORECASE)
-_REFACTOR = re.compile(r"(?:refactor|style)(?:\([^)]*\))?:|refactor(?:s|ed|ing)?\b", re.IGNORECASE)
+_REFACTOR = re.compile(r"(?:refactor|style)(?:\([^)]*\))?:|(?:refactor(?:s|ed|ing)?|rename[sd]?)\b", re.IGNORECASE)
 _REPRO = re.compile(
     r"(?:repro|reproduce[sd]?|reproduction)\b|(?:test(?:\([^)]*\))?:\s*)?(?:add (?:a )?)?failing tests?\b",
     re.IGNORECASE,

@@ -8,6 +8,7 @@ from repro_gate.model import ReasonCode as Code
 
 _NOTHING = "Nothing."
 _RUN_AGAIN = "Run the gate again; if it stays, run the test alone on both commits."
+_SAY_SO = "If no behaviour is to change, say so in the title (`refactor: …`)."
 NEXT_STEP: Mapping[Code, str] = {
     Code.ASSERTION: _NOTHING,
     Code.PRODUCT_EXCEPTION: _NOTHING,
@@ -30,7 +31,7 @@ NEXT_STEP: Mapping[Code, str] = {
     Code.UNSTABLE_ID: "Give the parameters fixed ids (`ids=`): no clock, counter or address in them.",
     Code.UNEXPLAINED: "Let the test fail by an assertion.",
     Code.PASSES_ON_BASE: "Make the test fail without the fix; if the bug needs certain conditions, set them in the test.",
-    Code.IMPORT_ONLY: "Assert on what the new code does: the test passes even if it does nothing.",
+    Code.IMPORT_ONLY: f"Assert on what the new code does: the test passes even if it does nothing. {_SAY_SO}",
     Code.FAILS_ON_HEAD: "Make the test pass on head.",
     Code.FLAKY_ON_HEAD: "Find what it depends on: `repro-gate scan` on this test.",
     Code.FLAKY_ON_BASE: "Make the test fail on base each time: fix seeds and times, or repeat the action until it must.",
@@ -47,7 +48,7 @@ NEXT_STEP: Mapping[Code, str] = {
     Code.NEW_API: _NOTHING,
     Code.DEPENDENCY: "Nothing; the change of dependencies alone makes the difference.",
     Code.REPRO_ONLY: "Fix the bug in a later change, and remove the mark there.",
-    Code.NO_TEST: "Add a test that fails without the fix.",
+    Code.NO_TEST: f"Add a test that fails without the fix. {_SAY_SO}",
     Code.NO_ITEMS: "Check pytest's arguments and settings: no test was collected.",
     Code.NOTHING_TO_JUDGE: _NOTHING,
     Code.TESTS_ONLY: _NOTHING,
