@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import sys
+import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -105,6 +106,20 @@ def test_a_checkout_without_the_test_is_no_answer(shell: Shell, capsule: Path, c
     assert done.code == 3, done
     assert "test_flaky.py::test_zone could not be run in" in done.words
     assert "has no such test" in done.words
+
+
+def test_a_script_without_a_python_that_has_pytest_says_so(
+    shell: Shell, capsule: Path, checkout: Path, tmp_path: Path
+) -> None:
+    assert shell.gate("capsule", "unpack", str(capsule), str(tmp_path / "to"), cwd=checkout).code == 0
+    venv.create(tmp_path / "bare", with_pip=False)
+    said = {str(tmp_path / "none"): "there is no", str(tmp_path / "bare/bin/python"): "has no pytest"}
+    for python, words in said.items():
+        script = str(tmp_path / "to/repro.sh")
+        done = shell.run(script, "--repo", str(checkout), cwd=tmp_path, env={"PYTHON": python})
+        assert done.code == 3, done
+        assert words in done.words
+        assert "PYTHON=..." in done.words
 
 
 # The failure tells whether the working directory was importable, so a replay that differs in it is another failure.

@@ -330,6 +330,7 @@ LAYOUTS: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
         (),
     ),
     "a name with spaces": ({"my tests/test a.py": ONE}, "", ("my tests/test a.py",)),
+    "an argument by way of the parent": ({"test_a.py": ONE, "test_b.py": "assert 0\n"}, "", ("../proj/test_a.py",)),
     "an id as argument": ({"test_a.py": ONE + "def test_two(): assert 0\n"}, "", ("test_a.py::test_one",)),
     "names in another script": ({"проект/test_ünï.py": ONE}, "", ()),
 }

@@ -349,9 +349,11 @@ def _below(path: str, directory: str) -> str:
 
 
 def _relative(argument: str, original: Path, here: str) -> str:
-    """An argument that names the project by an absolute path names it from where pytest runs."""
+    """An argument that names the project from outside, by an absolute path or ``../``, names it from where pytest runs."""
     name, equals, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     path, colons, rest = value.partition("::")
+    if ".." in Path(path).parts:
+        path = os.path.normpath(original / here / path)
     if not path.startswith(f"{original}/"):
         return argument
     return f"{name}{equals}{os.path.relpath(path, original / here)}{colons}{rest}"
