@@ -236,6 +236,7 @@ def test_the_head_of_a_report_says_what_ran_where() -> None:
         "seed": 42,
         "runs": 20,
         "directed_runs": 0,
+        "hash_seeds": 0,
         "seconds": 12.5,
         "started_at": "2026-01-02T03:04:05Z",
         "incomplete": None,

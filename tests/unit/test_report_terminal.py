@@ -174,6 +174,8 @@ def test_directed_runs_are_counted_apart_and_explain_the_stable_line() -> None:
     lines = summary(scan(*stable(1, runs=26), directed_runs=6))
     assert lines[0] == "1 stable of 1 test in 20 varied + 6 directed runs, 12.3 s."
     assert lines[1].startswith("1 stable in 26 runs: ")
+    seeded = summary(scan(*stable(1, runs=26), hash_seeds=9))
+    assert seeded[1].startswith("1 stable in 26 runs (9 hash seeds): ")
 
 
 def test_the_summary_says_where_it_ran() -> None:

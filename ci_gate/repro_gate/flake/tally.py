@@ -153,6 +153,11 @@ class Tally:
             for row in self.rows.values():
                 row.forget(number)
 
+    def hash_seeds(self) -> int:
+        """How many hash seeds the runs had that are believed."""
+        believed = (each for number, each in enumerate(self.conditions) if number not in self.tainted)
+        return len({conditions.hash_seed for conditions in believed})
+
     def record(self, number: int, run: TestRun) -> None:
         """Take in one result. Raises DiskFull; what was taken in before stays."""
         row = self.rows.setdefault(run.id, Row())

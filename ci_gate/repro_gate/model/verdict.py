@@ -119,6 +119,7 @@ class FlakeReport:
 
     ``runs`` are those under drawn conditions, ``directed_runs`` those made on purpose after them
     (each test alone, again in the same directories, in company, under load, at other moments, …).
+    Forks share the hash seed of their process: ``hash_seeds`` is how many there were.
     """
 
     seed: int
@@ -131,6 +132,7 @@ class FlakeReport:
     pytest: str
     seconds: float
     directed_runs: int = 0
+    hash_seeds: int = 0
     notes: tuple[str, ...] = ()
     skipped_files: tuple[SkippedFile, ...] = ()
     incomplete: str = ""

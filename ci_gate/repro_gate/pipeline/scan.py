@@ -67,6 +67,7 @@ def scan_in(
                 seed=seed,
                 runs=findings.runs_done,
                 directed_runs=findings.directed_runs,
+                hash_seeds=findings.tally.hash_seeds(),
                 tests=tests,
                 sandbox=Sandboxing(name=lab.sandbox.name, hermetic=lab.sandbox.hermetic, notes=lab.sandbox.notes()),
                 mode=str(findings.mode),

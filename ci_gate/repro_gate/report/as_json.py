@@ -76,6 +76,7 @@ def campaign_entry(report: FlakeReport) -> dict[str, object]:
         "seed": report.seed,
         "runs": report.runs,
         "directed_runs": report.directed_runs,
+        "hash_seeds": report.hash_seeds,
         "seconds": report.seconds,
         "started_at": report.started_at or None,
         "incomplete": report.incomplete or None,

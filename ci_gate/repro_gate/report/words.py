@@ -147,7 +147,8 @@ def stable_line(report: FlakeReport) -> str:
         return ""
     runs = sorted({test.runs for test in tests})
     span = str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    line = f"{len(tests)} stable in {span} runs"
+    seeds = f" ({counted(report.hash_seeds, 'hash seed')})" if report.hash_seeds else ""
+    line = f"{len(tests)} stable in {span} runs{seeds}"
     bounds = [test.upper_bound for test in tests if test.upper_bound is not None]
     if len(bounds) < len(tests):
         return line
