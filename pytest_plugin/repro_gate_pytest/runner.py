@@ -8,6 +8,7 @@ every other plugin's wrappers apply. Does not belong here: conditions (axes) and
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from repro_gate_pytest.channel import Channel
 from repro_gate_pytest.witness import Witness
 
 _exit = os._exit
+_KEPT = (time.perf_counter,)  # in a tuple: who freezes the clock replaces what modules hold
 _MOST_TEXT = 16_000
 
 
@@ -61,6 +63,7 @@ class Runner:
         self._failures.clear()
         self._reports = []
         aborted: BaseException | None = None
+        began = _KEPT[0]()
         try:
             self._witness.begin(item)
             axes.before_test(item.nodeid)
@@ -74,7 +77,7 @@ class Runner:
         seen = evidence.end() or {}
         for observer in self._observers:
             seen.update(observer.end())
-        frame = self._frame(index)
+        frame = self._frame(index, max(0.0, _KEPT[0]() - began))
         if aborted is not None:
             frame["o"] = "error"
             frame["f"] = failure.describe(aborted, "call", self._zones)
@@ -88,8 +91,7 @@ class Runner:
             frame["x"] = touched
         return frame, aborted is None
 
-    def _frame(self, index: int) -> dict[str, Any]:
-        seconds = sum(getattr(report, "duration", 0.0) or 0.0 for report in self._reports)
+    def _frame(self, index: int, seconds: float) -> dict[str, Any]:
         outcome, decisive = _outcome(self._reports)
         frame: dict[str, Any] = {"ev": wire.RESULT, "t": index, "o": outcome, "s": round(seconds, 5)}
         if outcome in ("failed", "error") and index >= 0:

@@ -154,8 +154,11 @@ class Campaign:
             self._rounds.run(batch)
 
     def _width(self, run_seconds: float) -> int:
-        """Runs handed to the lab at once: enough to keep every slot and both servers busy."""
-        return max(1, 2 * self._jobs) if run_seconds < 60 else self._jobs
+        """Runs handed to the lab at once: enough to keep every slot and both servers busy.
+
+        With a budget no more than can begin at once, since each is given the time that is left then.
+        """
+        return max(1, 2 * self._jobs) if run_seconds < 60 and self._options.budget is None else self._jobs
 
     def _directed(self) -> None:
         """What costs more than a fork, once each: a second run in the same directories, company in
@@ -209,7 +212,8 @@ class Campaign:
         most = _USERS_SHARE * self._options.runs * len(self._findings.tally.rows)
         chosen = moved[: int(most / max(1, len(users)))]
         if len(chosen) < len(moved) and users:
-            left = ", ".join(each.axis(axis) for each in moved[len(chosen) :])
+            untried = [each.axis(axis) for each in moved[len(chosen) :]]
+            left = ", ".join(untried[:4]) + (f" and {len(untried) - 4} more" if len(untried) > 4 else "")
             self._findings.notes.append(f"with so few runs, tests that use it were not tried with {axis} at: {left}")
         if not users or not chosen:
             return

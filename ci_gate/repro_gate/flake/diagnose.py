@@ -172,6 +172,11 @@ class Detective:
                 return self._claim("clock", setup, passing, words)
         return self._claim("clock", failing, passing, self._words("clock", failing, passing))
 
+    def _as_now(self, failing: Setup) -> Setup:
+        """What fails today by the clock, with today's moment in it: a capsule is replayed on another day."""
+        setup = self._at(failing, self.now.replace(microsecond=0).isoformat())
+        return setup if self._count(setup, 3).always_bad else failing
+
     def _at(self, base: Setup, moment: str) -> Setup:
         return dataclasses.replace(base, conditions=dataclasses.replace(base.conditions, clock=moment))
 
@@ -310,7 +315,8 @@ class Detective:
             setup = with_axes(alone, (axis,), elsewhere.conditions)
             seen = self._count(setup, 2)
             if seen.always_good:
-                return self._claim(axis, alone, setup, self._words(axis, alone, setup))
+                failing = self._as_now(alone) if axis == "clock" else alone
+                return self._claim(axis, failing, setup, self._words(axis, failing, setup))
             sometimes = sometimes or (axis if seen.good else "")
         if sometimes:
             setup = with_axes(alone, (sometimes,), elsewhere.conditions)
@@ -397,7 +403,8 @@ class Detective:
         """``fails with X, passes with Y`` for one axis, and what is ``special`` about X."""
         bad, good = failing.conditions.axis(axis), passing.conditions.axis(axis)
         name = {"hash-seed": "PYTHONHASHSEED", "timezone": "TZ"}.get(axis, axis)
-        special = special or self.label(axis, bad)
+        today = axis == "clock" and bad == self.now.replace(microsecond=0).isoformat()
+        special = special or ("now" if today else self.label(axis, bad))
         return f"fails with {name}={bad}{f' ({special})' if special else ''}, passes with {good}"
 
 

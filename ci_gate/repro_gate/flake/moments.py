@@ -11,24 +11,10 @@ import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from repro_gate.flake.values import WEEKDAYS
+from repro_gate.flake.values import MONTHS, WEEKDAYS
 
 Time = datetime.datetime
 _WEEKS = (1, 4, 52)
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 _HOUR = datetime.timedelta(hours=1)
 
 
@@ -77,7 +63,7 @@ def simpler(value: str, now: Time) -> tuple[Moment, ...]:
         day = _nearest(
             now, lambda day: (day.year, day.month) == (now.year, there.month) and day.weekday() == now.weekday()
         )
-        found.append(Moment(value=_value(day), label=_MONTHS[there.month - 1]))
+        found.append(Moment(value=_value(day), label=MONTHS[there.month - 1]))
     return tuple(found)
 
 

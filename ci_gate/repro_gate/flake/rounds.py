@@ -159,7 +159,7 @@ class Rounds:
         options = self._options
         left = 24 * 3600.0
         if options.budget is not None:
-            left = max(1.0, options.budget - (self._clock() - self.began))
+            left = max(1.0, options.budget * DETECTION_SHARE - (self._clock() - self.began))
         return Limits(test_seconds=options.test_seconds, total_seconds=left, memory_bytes=options.memory_bytes)
 
     def limits_of(self, test: str) -> Limits:

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from repro_gate.experiment import NON_UTF8
 
 Date = datetime.date
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 WEEKDAYS = ("a Monday", "a Tuesday", "a Wednesday", "a Thursday", "a Friday", "a Saturday", "a Sunday")
 _NOON = datetime.time(12)
 _WEST_AND_EAST = (
@@ -77,22 +92,33 @@ def _instants(today: Date) -> tuple[Instant, ...]:
         Instant(value=f"{fold.isoformat()}T01:30:00", label="the hour that comes twice", zone="America/New_York"),
         Instant(value=f"{gap_in_europe.isoformat()}T13:05:00", label="a day of 23 hours", zone="Europe/Berlin"),
         Instant(value=f"{next_day.isoformat()}T00:20:00", label="just after midnight"),
-        Instant(value=f"{_saturday(today).isoformat()}T23:10:00", label="late on a Saturday"),
+        Instant(value=f"{_saturday(today).isoformat()}T23:10:52", label="late on a Saturday"),
         Instant(value=f"{gap.isoformat()}T13:05:00", label="a day of 23 hours", zone="America/New_York"),
         Instant(value=f"{_a_year_on(today).year}-01-01T08:00:00", label="the first of January"),
         Instant(value=f"{fold_in_europe.isoformat()}T13:05:00", label="a day of 25 hours", zone="Europe/Berlin"),
         Instant(value="2038-01-20T12:30:00", label="after 2038-01-19"),
+        Instant(value=f"{today.isoformat()}T20:10:00", label="the next day in UTC", zone="America/Los_Angeles"),
+        Instant(value=f"{next_day.isoformat()}T06:10:00", label="the day before in UTC", zone="Asia/Tokyo"),
     )
-    return (*special, *_other_weekdays(today, special))
+    return (*special, *_ordinary(today, special))
 
 
-def _other_weekdays(today: Date, known: Collection[Instant]) -> Iterator[Instant]:
-    """A day each for the weekdays on which none of these falls."""
-    seen = {Date.fromisoformat(each.value[:10]).weekday() for each in known if not each.passes}
-    for days in range(7):
-        day = today + datetime.timedelta(days=days)
-        if day.weekday() not in seen:
-            yield Instant(value=f"{day.isoformat()}T10:07:00", label=WEEKDAYS[day.weekday()])
+def _ordinary(today: Date, known: Collection[Instant]) -> Iterator[Instant]:
+    """Days in months, on weekdays and at hours at which none of these falls; each month of the coming year once."""
+    dates = [Date.fromisoformat(each.value[:10]) for each in known if not each.passes]
+    months, weekdays = {date.month for date in dates}, {date.weekday() for date in dates}
+    hours = itertools.cycle((14, 17, 10, 19, 15, 21, 16, 18))
+    for month in range(1, 13):
+        year, index = divmod(today.year * 12 + today.month - 1 + month, 12)
+        first = Date(year, index + 1, 8)
+        week = [first + datetime.timedelta(days=days) for days in range(7)]
+        unseen = [day for day in week if day.weekday() not in weekdays]
+        if index + 1 not in months or (unseen and month == 12):
+            day = (unseen or week)[0]
+            weekdays.add(day.weekday())
+            yield Instant(
+                value=f"{day.isoformat()}T{next(hours)}:07:52", label=f"{WEEKDAYS[day.weekday()]} in {MONTHS[index]}"
+            )
 
 
 def _is_leap(year: int) -> bool:
