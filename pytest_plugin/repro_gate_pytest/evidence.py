@@ -46,6 +46,7 @@ class _State:
     children: list[str] = []
     files: list[str] = []
     binds: list[str] = []
+    clocks: list[str] = []
     opened: list[str] = []
     sources: list[str] = []
     opened_wanted = False
@@ -87,6 +88,7 @@ def delay_files(seconds: Callable[[], float] | None) -> None:
 def begin() -> None:
     """A test begins: forget what the last one did."""
     _State.network, _State.children, _State.files, _State.binds = [], [], [], []
+    _State.clocks = []
     _State.opened = []
     _State.sources = []
     _State.more = 0
@@ -106,6 +108,7 @@ def end() -> dict[str, Any] | None:
         "children": _State.children,
         "files": _State.files,
         "binds": _State.binds,
+        "clocks": _State.clocks,
         "opened": _State.opened,
         "sources": _State.sources,
         "more": _State.more,
@@ -186,6 +189,10 @@ def _on_bind(args: tuple[Any, ...]) -> None:
 def _on_child(args: tuple[Any, ...]) -> None:
     if args:
         _note(_State.children, str(args[0])[:200])
+
+
+def _on_database(args: tuple[Any, ...]) -> None:
+    _note(_State.clocks, "sqlite3")
 
 
 def _on_fork(args: tuple[Any, ...]) -> None:
@@ -284,6 +291,7 @@ _HANDLERS: dict[str, Callable[[tuple[Any, ...]], None]] = {
     "os.system": _on_child,
     "os.exec": _on_child,
     "os.fork": _on_fork,
+    "sqlite3.connect": _on_database,
     "os.forkpty": _on_fork,
     "open": _on_open,
     "os.remove": _on_change,

@@ -27,6 +27,7 @@ _METH_VARARGS_KEYWORDS = 0x0001 | 0x0002
 # Sets of the standard library that hold builtins.
 _holders = [os.supports_fd, os.supports_dir_fd, os.supports_follow_symlinks, os.supports_effective_ids]
 _kept: list[Any] = []  # what C now points to must never be freed
+_undo: dict[tuple[int, str], Callable[[], None]] = {}  # by the owner and the name of what was replaced first
 
 
 class Replacement(types.ModuleType):
@@ -53,6 +54,7 @@ def replace_function(module: types.ModuleType, name: str, make: Callable[[Any], 
     ``make`` is given a function that still does what the builtin did.
     """
     builtin = getattr(module, name)
+    _undo.setdefault((id(module), name), _undoing(module, name, builtin))
     if not isinstance(builtin, types.BuiltinFunctionType):
         setattr(module, name, functools.wraps(builtin)(make(builtin)))
         return False
@@ -66,6 +68,26 @@ def replace_function(module: types.ModuleType, name: str, make: Callable[[Any], 
         known.clear()
         known.update(members)
     return True
+
+
+def restore(owner: Any, name: str) -> None:
+    """Let what was replaced be what it was, for who keeps the C function itself and calls it as such."""
+    undo = _undo.get((id(owner), name))
+    if undo is not None:
+        undo()
+
+
+def _undoing(owner: types.ModuleType, name: str, builtin: Any) -> Callable[[], None]:
+    fields = _fields(builtin) if isinstance(builtin, types.BuiltinFunctionType) else None
+    if fields is None:
+        return lambda: setattr(owner, name, builtin)
+    table, itself, vectorcall = ctypes.cast(fields.ml, ctypes.c_void_p).value, fields.self, fields.vectorcall
+
+    def undo() -> None:
+        fields.ml = ctypes.cast(table, ctypes.POINTER(_MethodDef))  # type: ignore[arg-type]
+        fields.self, fields.vectorcall = itself, vectorcall
+
+    return undo
 
 
 def replace_classmethod(cls: type, name: str, make: Callable[[Any], Callable[..., Any]]) -> bool:
@@ -85,6 +107,12 @@ def replace_classmethod(cls: type, name: str, make: Callable[[Any], Callable[...
     replacement = functools.wraps(builtin)(make(builtin))
     replacement.__module__ = getattr(getattr(cls, name), "__module__", None)  # type: ignore[assignment]
     namespace[name] = classmethod(replacement)
+
+    def undo() -> None:
+        namespace[name] = builtin
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+
+    _undo.setdefault((id(cls), name), undo)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
     return True
 

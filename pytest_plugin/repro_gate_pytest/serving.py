@@ -72,6 +72,7 @@ class Serving:
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of the loop: say what was collected, then serve. Does not return."""
         axes.settle()
+        self._notes += axes.notes()
         files = frozenset(str(item.path) for item in session.items if _in_test_file(item))
         zones = failure.Zones(self._enlistment.tree, files)
         runner = Runner(session, zones, self._enlistment.observers)

@@ -528,6 +528,7 @@ CALENDAR: dict[str, tuple[Passes, str]] = {
     "a year": (lambda s: at(s).year == NOW.year, "(the year 20"),
     "a month": (lambda s: at(s).month != 12, "(December)"),
     "a date that is due": (lambda s: at(s) < NOW + datetime.timedelta(days=2), ""),
+    "today": (lambda s: at(s).date() != TODAY, "(now)"),
     "a leap day": (lambda s: (at(s).month, at(s).day) != (2, 29), "(29 February)"),
 }
 

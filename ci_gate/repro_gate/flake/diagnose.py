@@ -207,15 +207,16 @@ class Detective:
         """Whether it fails however far the clock goes one way, to the same hour of the same weekday.
 
         Within this day, too, or what is due on a day soon would look the same; a test that starts
-        processes is held to have another clock in them, and one that is an hour off may not show.
+        processes or opens a database has another clock there, and an hour may not show.
         """
         for way in benign_ways(self.now):
             counts = [self._count(self._at(base, way.far[0]), 2)]
             counts += [self._count(self._at(base, moment), 2) for moment in way.far[1:] if counts[-1].always_bad]
             if all(count.always_bad for count in counts):
                 runs = [run for count in counts for run in count.runs]
-                starts = any(run.evidence is not None and run.evidence.children for run in runs)
-                if starts or self._count(self._at(base, way.near), 2).always_bad:
+                seen = [run.evidence for run in runs if run.evidence is not None]
+                another = any(each.children or each.clocks for each in seen)
+                if another or self._count(self._at(base, way.near), 2).always_bad:
                     return True
         return False
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from repro_gate.flake.values import MONTHS, WEEKDAYS
 
 Time = datetime.datetime
-_WEEKS = (1, 4, 52)
+_WEEKS = (5, 52, 104)
 _HOUR = datetime.timedelta(hours=1)
 
 

@@ -96,7 +96,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What one test was seen to do. Each list is capped; ``more`` counts what was cut.
+    """What one test was seen to do. Each list is capped; ``more`` counts what was cut. ``clocks`` are others than Python's.
 
     Only where asked for: ``lines`` are watched lines that ran, ``opened`` files of the tree opened
     for reading other than by import, ``sources`` those of Python that code of tests opened, ``unrouted`` how many packets found no way out (None: not asked).
@@ -106,6 +106,7 @@ class Evidence:
     children: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
+    clocks: tuple[str, ...] = ()
     more: int = 0
     lines: tuple[tuple[str, int], ...] = ()
     opened: tuple[str, ...] = ()
@@ -121,6 +122,7 @@ class Evidence:
             children=tuple(map(str, data.get("children", ()))),
             files=tuple(map(str, data.get("files", ()))),
             binds=tuple(map(str, data.get("binds", ()))),
+            clocks=tuple(map(str, data.get("clocks", ()))),
             more=int(data.get("more", 0)),
             lines=tuple(
                 (str(path), int(line)) for path, lines in dict(data.get("lines", {})).items() for line in lines
@@ -142,7 +144,13 @@ class Evidence:
         lines: dict[str, list[int]] = {}
         for path, line in self.lines:
             lines.setdefault(path, []).append(line)
-        asked = {"lines": lines, "opened": list(self.opened), "sources": list(self.sources), "unrouted": self.unrouted}
+        asked = {
+            "clocks": list(self.clocks),
+            "lines": lines,
+            "opened": list(self.opened),
+            "sources": list(self.sources),
+            "unrouted": self.unrouted,
+        }
         return data | {key: value for key, value in asked.items() if value or value == 0}
 
 

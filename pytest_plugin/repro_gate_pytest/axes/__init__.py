@@ -65,6 +65,11 @@ def settle() -> None:
         axis.settle()
 
 
+def notes() -> list[str]:
+    """What, since imports are over, is known not to be moved."""
+    return [note for axis in _AXES for note in axis.notes()]
+
+
 def before_test(key: str) -> None:
     """Start each seeded stream anew for the test ``key``, so that it does not depend on others."""
     for axis in _AXES:

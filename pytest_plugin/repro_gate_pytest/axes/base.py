@@ -25,6 +25,10 @@ class Axis:
     def settle(self) -> None:
         """Collection is over."""
 
+    def notes(self) -> list[str]:
+        """What is known by then not to be moved."""
+        return []
+
     def before_test(self, key: str) -> None:
         """A test begins."""
 

@@ -26,6 +26,18 @@ _mktime = time.mktime
 # Nanoseconds before the instant at which the first reading stands, by the number of tildes.
 _BEFORE = (0, 500_000, 20_000_000)
 _SEEN = 500_000_000  # the same for the time of a file that is seen before the clock is read
+_ANOTHER = "_time_machine"
+_FUNCTIONS = (
+    "time",
+    "time_ns",
+    "localtime",
+    "gmtime",
+    "ctime",
+    "asctime",
+    "strftime",
+    "clock_gettime",
+    "clock_gettime_ns",
+)
 _LEAD = 300 * 10**9  # nanoseconds from the start of the process to the instant, for what is read before
 
 
@@ -43,9 +55,11 @@ class Clock(Axis):
         self._target = 0
         self._cross_after = 0  # readings of the test that crosses; 0 where none is to cross
         self._testing = False
+        self._gave_way = False
         self._files = FileTimes(self._read_real, self._shown_offset)
 
     def install(self) -> list[str]:
+        sys.meta_path.insert(0, _Lookout(_ANOTHER, self._give_way))
         timing = sys.modules.get("_pytest.timing")
         notes: list[str] = []
         in_place = patching.replace_function(time, "time", self._make_time)
@@ -64,9 +78,10 @@ class Clock(Axis):
         return notes
 
     def apply(self, conditions: Mapping[str, Any]) -> None:
-        value = conditions["clock"]
+        value = conditions["clock"] if not self._gave_way else "real"
         self._offset, self._moved, self._cross_after, self._testing = 0, False, 0, False
         self._files.end()
+        _by_python(value != "real")
         if value == "real":
             return
         instant = datetime.datetime.fromisoformat(value.lstrip("~"))
@@ -75,6 +90,19 @@ class Clock(Axis):
         self._target = int(_mktime(instant.timetuple())) * 10**9 + instant.microsecond * 1000
         self._offset = self._target - (_LEAD if self._cross_after else 0) - self._real_ns()
         self._files.begin()
+
+    def notes(self) -> list[str]:
+        return ["the clock is not moved: time-machine is there, which moves it as well"] if self._gave_way else []
+
+    def _give_way(self) -> None:
+        """time-machine keeps the C functions that it finds and calls them as such: they must be the real ones."""
+        self._gave_way = True
+        self._moved, self._offset = False, 0
+        self._files.end()
+        for name in _FUNCTIONS:
+            patching.restore(time, name)
+        for name in ("now", "utcnow"):
+            patching.restore(datetime.datetime, name)
 
     def before_test(self, key: str) -> None:
         if self._testing and self._reads:
@@ -192,3 +220,24 @@ class Clock(Axis):
             return cls(then.year, then.month, then.day, then.hour, then.minute, then.second, then.microsecond)
 
         return utcnow
+
+
+class _Lookout:
+    """A finder that finds nothing: it says when a module is about to be looked for."""
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self._name = name
+        self._then = then
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Leave it to the other finders."""
+        if name == self._name:
+            self._then()
+
+
+def _by_python(moved: bool) -> None:
+    """uuid1 asks a C library for the time; without that library it asks Python's clock."""
+    uuid: Any = sys.modules.get("uuid")
+    if uuid is not None and hasattr(uuid, "_generate_time_safe"):
+        kept = uuid.__dict__.setdefault("_repro_gate_kept", uuid._generate_time_safe)
+        uuid._generate_time_safe = None if moved else kept

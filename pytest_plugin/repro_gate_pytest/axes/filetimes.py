@@ -1,7 +1,7 @@
 """File times that follow the moved clock: what was made since it was moved is as old as it really is.
 
-Belongs here: the answers of stat, lstat and fstat (the kernel's own clock cannot be moved). Not
-moved: ``DirEntry.stat``, what child processes see, older files, and times that utime set.
+Belongs here: the answers of stat, lstat, fstat and of entries of scandir (the kernel's own clock cannot
+be moved). Not moved: what child processes see, older files, and times that utime set.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class FileTimes:
             for name in ("stat", "lstat", "fstat"):
                 if not patching.replace_function(posix, name, self._make):
                     setattr(os, name, getattr(posix, name))
+            if not patching.replace_function(posix, "scandir", self._make_scandir):
+                os.scandir = posix.scandir
 
     def end(self) -> None:
         """The clock is real again."""
@@ -50,6 +52,16 @@ class FileTimes:
             return self._moved(result) if self._since and result.st_ctime_ns >= self._since else result
 
         return stat
+
+    def _make_scandir(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def scandir(*args: Any, **kwargs: Any) -> Any:
+            found = original(*args, **kwargs)
+            return Entries(found, self._of_entry) if self._since else found
+
+        return scandir
+
+    def _of_entry(self, result: os.stat_result) -> os.stat_result:
+        return self._moved(result) if self._since and result.st_ctime_ns >= self._since else result
 
     def _moved(self, result: os.stat_result) -> os.stat_result:
         reduced: Any = result.__reduce__()
@@ -71,3 +83,51 @@ class FileTimes:
         if key not in self._known:
             self._known[key] = self._offset()
         return self._known[key]
+
+
+class Entries:
+    """What os.scandir returned, with entries whose times are moved."""
+
+    def __init__(self, found: Any, moved: Callable[[os.stat_result], os.stat_result]) -> None:
+        self._found = found
+        self._moved = moved
+
+    def __iter__(self) -> Entries:
+        return self
+
+    def __next__(self) -> Entry:
+        return Entry(next(self._found), self._moved)
+
+    def __enter__(self) -> Entries:  # noqa: PYI034
+        self._found.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """No more entries."""
+        self._found.close()
+
+
+class Entry(os.PathLike):  # type: ignore[type-arg]
+    """A DirEntry but for the times that its stat tells."""
+
+    __slots__ = ("_entry", "_moved")
+
+    def __init__(self, entry: Any, moved: Callable[[os.stat_result], os.stat_result]) -> None:
+        self._entry = entry
+        self._moved = moved
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._entry, name)
+
+    def __fspath__(self) -> Any:
+        return self._entry.__fspath__()
+
+    def __repr__(self) -> str:
+        return repr(self._entry)
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        """Its times as os.stat tells them."""
+        return self._moved(self._entry.stat(follow_symlinks=follow_symlinks))
