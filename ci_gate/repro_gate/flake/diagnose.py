@@ -249,7 +249,10 @@ class Detective:
         without = dataclasses.replace(alone, conditions=failing.conditions)
         if moved and self._count(without, 4).bad:
             return self._axes(alone, without, moved)  # it was not the order
-        return self._victim(failing, without)
+        # What a seed of these axes comes to may turn on what ran before: other seeds tell whether it takes that.
+        chance = [axis for axis in moved if axis in _CHANCE and axis in self.axes]
+        by_rate = self._by_rate(alone, chance, failing.conditions) if chance else None
+        return by_rate or self._victim(failing, without)
 
     def _fewest_axes(self, failing: Setup) -> Setup:
         """The same tests with no more axes moved than it takes."""
