@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
@@ -18,14 +19,16 @@ NEW_YEAR, LEAP, LAST = (
 )
 
 
+def whenever(test: Callable[[Time], None]) -> Callable[[], None]:
+    """At any time, and where a day, a month or a year turns."""
+    return given(times)(example(NEW_YEAR)(example(LEAP)(example(LAST)(test))))
+
+
 def parsed(value: str) -> Time:
     return Time.fromisoformat(value)
 
 
-@given(times)
-@example(NEW_YEAR)
-@example(LEAP)
-@example(LAST)
+@whenever
 def test_benign_moves_go_one_way_each_to_the_same_weekday_and_hour(now: Time) -> None:
     now = now.replace(microsecond=0)
     later, earlier = benign_ways(now)
@@ -38,10 +41,7 @@ def test_benign_moves_go_one_way_each_to_the_same_weekday_and_hour(now: Time) ->
     assert {parsed(way.near).date() for way in (later, earlier)} == {now.date()}
 
 
-@given(times)
-@example(NEW_YEAR)
-@example(LEAP)
-@example(LAST)
+@whenever
 def test_a_simpler_moment_has_one_thing_of_the_value_and_the_rest_of_now(now: Time) -> None:
     now = now.replace(microsecond=0)
     for instant in values(now.date()).instants:

@@ -16,7 +16,7 @@ from repro_gate.flake.moments import benign_ways, simpler
 from repro_gate.flake.statistics import rates_differ
 from repro_gate.flake.tally import Sample
 from repro_gate.flake.trial import Count, Diagnosis, Setup, Suspect, Trials, with_axes
-from repro_gate.model import AXES, Conditions, Mode
+from repro_gate.model import AXES, Conditions, Mode, TestRun
 from repro_gate.reduce.ddmin import NotInteresting, ddmin
 
 # Axes that only shift how likely a failure is: one run says little, ten against ten say more.
@@ -210,13 +210,14 @@ class Detective:
         processes or opens a database has another clock there, and an hour may not show.
         """
         for way in benign_ways(self.now):
-            counts = [self._count(self._at(base, way.far[0]), 2)]
-            counts += [self._count(self._at(base, moment), 2) for moment in way.far[1:] if counts[-1].always_bad]
-            if all(count.always_bad for count in counts):
-                runs = [run for count in counts for run in count.runs]
-                seen = [run.evidence for run in runs if run.evidence is not None]
-                another = any(each.children or each.clocks for each in seen)
-                if another or self._count(self._at(base, way.near), 2).always_bad:
+            runs: list[TestRun] = []
+            for moment in way.far:
+                count = self._count(self._at(base, moment), 2)
+                if not count.always_bad:
+                    break
+                runs += count.runs
+            else:
+                if _has_another_clock(runs) or self._count(self._at(base, way.near), 2).always_bad:
                     return True
         return False
 
@@ -320,7 +321,8 @@ class Detective:
             seen = self._count(setup, 2)
             if seen.always_good:
                 failing = self._as_now(alone) if axis == "clock" else alone
-                return self._claim(axis, failing, setup, self._words(axis, failing, setup))
+                words = self._words(axis, failing, setup, special="now" if failing != alone else "")
+                return self._claim(axis, failing, setup, words)
             sometimes = sometimes or (axis if seen.good else "")
         if sometimes:
             setup = with_axes(alone, (sometimes,), elsewhere.conditions)
@@ -407,8 +409,7 @@ class Detective:
         """``fails with X, passes with Y`` for one axis, and what is ``special`` about X."""
         bad, good = failing.conditions.axis(axis), passing.conditions.axis(axis)
         name = {"hash-seed": "PYTHONHASHSEED", "timezone": "TZ"}.get(axis, axis)
-        today = axis == "clock" and bad == self.now.replace(microsecond=0).isoformat()
-        special = special or ("now" if today else self.label(axis, bad))
+        special = special or self.label(axis, bad)
         return f"fails with {name}={bad}{f' ({special})' if special else ''}, passes with {good}"
 
 
@@ -420,6 +421,11 @@ class _Shift:
     bad: int = 0
     of: int = 0
     setups: tuple[Setup, ...] = ()
+
+
+def _has_another_clock(runs: Sequence[TestRun]) -> bool:
+    """Whether the test was seen to use what has a clock of its own."""
+    return any(run.evidence is not None and (run.evidence.children or run.evidence.clocks) for run in runs)
 
 
 def _artefact(setup: Setup) -> Diagnosis:

@@ -48,19 +48,18 @@ class FileTimes:
 
     def _make(self, original: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
         def stat(*args: Any, **kwargs: Any) -> os.stat_result:
-            result = original(*args, **kwargs)
-            return self._moved(result) if self._since and result.st_ctime_ns >= self._since else result
+            return self._shown(original(*args, **kwargs))
 
         return stat
 
     def _make_scandir(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def scandir(*args: Any, **kwargs: Any) -> Any:
             found = original(*args, **kwargs)
-            return Entries(found, self._of_entry) if self._since else found
+            return Entries(found, self._shown) if self._since else found
 
         return scandir
 
-    def _of_entry(self, result: os.stat_result) -> os.stat_result:
+    def _shown(self, result: os.stat_result) -> os.stat_result:
         return self._moved(result) if self._since and result.st_ctime_ns >= self._since else result
 
     def _moved(self, result: os.stat_result) -> os.stat_result:
