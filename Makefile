@@ -58,12 +58,14 @@ format: setup ## apply the style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-lock: ## write requirements/dev.txt from pyproject.toml and requirements/dev.in
+lock: ## write requirements/*.txt from pyproject.toml and requirements/*.in
 	python="$$(tools/find-python.sh)"; "$$python" -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet --upgrade uv
-	.venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --custom-compile-command 'make lock' \
-		--output-file requirements/dev.txt pyproject.toml requirements/dev.in
+	for name in dev action; do \
+		.venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+			--no-emit-index-url --custom-compile-command 'make lock' \
+			--output-file requirements/$$name.txt pyproject.toml requirements/$$name.in; \
+	done
 
 bubblewrap:
 	@tools/ensure-bubblewrap.sh
