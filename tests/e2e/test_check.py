@@ -144,11 +144,15 @@ def test_the_policy_is_that_of_base_and_what_the_change_alters_of_it_is_said(
     shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
 ) -> None:
     weaker = BASE["pyproject.toml"] + '[tool.repro-gate]\ngate-fail-to-pass = "off"\n'
-    place = change(tmp_path, {**HEAD, "pyproject.toml": weaker})
+    place = change(tmp_path, {**HEAD, "pyproject.toml": weaker, ".github/workflows/ci.yml": "on: push\n"})
     done = checked(shell, place, *QUICK, *sandbox)
     assert done.code == 0, done
     assert [gate["level"] for gate in report_of(place)["gates"]] == ["block"]
-    assert 'this change alters the policy, and was judged by base\'s: gate-fail-to-pass: "block"' in done.words
+    altered = 'This change alters the policy, and was judged by base\'s: gate-fail-to-pass: "block"'
+    assert altered in done.words
+    of_settings, of_files = report_of(place)["policy"]
+    assert of_settings.startswith(altered)
+    assert of_files == "This change edits .github/workflows/ci.yml: what runs on it is decided there."
 
 
 @pytest.mark.deep
@@ -159,7 +163,7 @@ def test_a_configuration_of_head_that_cannot_be_read_is_named_with_what_was_mean
     place = change(tmp_path, {**HEAD, "pyproject.toml": misspelt})
     done = checked(shell, place, *QUICK, *sandbox)
     assert done.code == 0, done
-    assert "the configuration of this change cannot be read, and base's was used: pyproject.toml" in done.words
+    assert "The configuration of this change cannot be read, and base's was used: pyproject.toml" in done.words
     assert "gate-fail-to-pas" in done.words
     assert 'did you mean "gate-fail-to-pass"?' in done.words
 

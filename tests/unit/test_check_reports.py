@@ -175,3 +175,12 @@ def test_output_of_a_finding_is_shown_everywhere_and_breaks_out_of_nothing() -> 
     page = as_markdown.page(broken).splitlines()
     block = page[page.index("  ````text") + 1 : page.index("  ````")]
     assert block == ["  E   TypeError: no", "  ```", "  <script>\\x1b[31m</script>"]
+
+
+def test_what_a_change_alters_of_its_policy_has_a_section_of_its_own() -> None:
+    altered = report(gate(GateVerdict.PASS), policy=("gate-flaky: `off` <b>now",))
+    page = as_markdown.page(altered)
+    assert "### Policy\n\n- gate\\-flaky\\: \\`off\\` \\<b\\>now\n" in page
+    assert check_json.document(altered)["policy"] == ["gate-flaky: `off` <b>now"]
+    assert "policy: gate-flaky" in "\n".join(check_terminal.lines(altered))
+    assert "### Policy" not in as_markdown.page(report(gate(GateVerdict.PASS)))

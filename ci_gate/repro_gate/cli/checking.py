@@ -52,7 +52,7 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
         pair = resolve_change(order.directory, order.base, order.head, event, environ)
     except HistoryMissing as missing:
         return _without_base(order, gates, missing, terminal, environ)
-    settings, weakened = settings_of(order, pair.base_sha, pair.head_sha, environ)
+    settings, altered = settings_of(order, pair.base_sha, pair.head_sha, environ)
     request = CheckRequest(
         directory=order.directory,
         event=event,
@@ -61,11 +61,12 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
         arguments=(*settings.pytest_args, *order.arguments),
         python=order.python or settings.python,
         command=again(order, pair.base_sha, pair.head_sha),
+        altered=altered,
         capsules=order.directory / settings.capsules,
     )
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         report = check(request, pair, system_effects(bar))
-    _tell(report, order, terminal, weakened)
+    _tell(report, order, terminal)
     if report.trouble is not None and report.trouble.slug == Interrupted.slug:
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
@@ -82,15 +83,13 @@ def _without_base(
     with tempfile.TemporaryDirectory(prefix="rg-config-") as nowhere:
         settings = load(Path(nowhere), order.overrides, environ)
     report = without_base(gates, settings, missing, again(order, order.base, order.head))
-    _tell(report, order, terminal, ())
+    _tell(report, order, terminal)
     return int(exit_code(report))
 
 
-def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal, weakened: tuple[str, ...]) -> None:
+def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal) -> None:
     for line in check_terminal.lines(report):
         terminal.out.print(line, markup=False, soft_wrap=True)
-    for line in weakened:
-        terminal.out.print(f"Note: {line}", markup=False, soft_wrap=True)
     if report.trouble is not None and report.trouble.details:
         terminal.err.print(report.trouble.details, markup=False, soft_wrap=True)
     if order.report_json is not None:
@@ -157,14 +156,14 @@ def settings_of(
     settings, later = loaded
     assert settings is not None
     if later is None:
-        return settings, (f"the configuration of this change cannot be read, and base's was used: {said}",)
+        return settings, (f"The configuration of this change cannot be read, and base's was used: {said}",)
     before, after = settings.explain(), later.explain()
     changed = [
         f"{old.split(' = ')[0]}: {old.split(' = ', 1)[1]} -> {new.split(' = ', 1)[1]}"
         for old, new in zip(before, after, strict=True)
         if old != new
     ]
-    return settings, tuple(f"this change alters the policy, and was judged by base's: {line}" for line in changed)
+    return settings, tuple(f"This change alters the policy, and was judged by base's: {line}" for line in changed)
 
 
 def again(order: CheckOrder, base: str | None, head: str | None) -> str:

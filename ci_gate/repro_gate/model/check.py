@@ -37,7 +37,8 @@ class Trouble:
 class CheckReport:
     """Every gate's result on one change. ``how`` says how base and head were found.
 
-    ``campaign`` is that of the flaky gate, if it ran one; ``levels`` are the gates' policies, from base.
+    ``campaign`` is that of the flaky gate, if it ran one; ``levels`` are the gates' policies, from base;
+    ``policy`` has a sentence for each way in which the change alters what it is judged by.
     """
 
     base: str
@@ -52,6 +53,7 @@ class CheckReport:
     pytest: str = ""
     campaign: FlakeReport | None = None
     trouble: Trouble | None = None
+    policy: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     started_at: str = ""

@@ -25,6 +25,7 @@ from repro_gate.change import (
 )
 from repro_gate.config import Settings
 from repro_gate.errors import ExitCode, HistoryMissing, Interrupted, ReproGateError, disk_full
+from repro_gate.experiment import find_tree
 from repro_gate.gates import flaky, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
@@ -65,8 +66,8 @@ class CheckRequest:
     """What to check. ``settings`` are base's; ``python`` None: an environment is made from what the tree declares.
 
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
-    ``policy`` None: fail-to-pass repeats as often as it is documented to. ``capsules`` is where proofs
-    are packed, None: nowhere.
+    ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
+    change of the settings. ``capsules`` is where proofs are packed, None: nowhere.
     """
 
     directory: Path
@@ -77,6 +78,7 @@ class CheckRequest:
     python: str | None
     command: str
     policy: Policy | None = None
+    altered: tuple[str, ...] = ()
     capsules: Path | None = None
 
 
@@ -125,6 +127,7 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
         pytest=run.versions.get("pytest", ""),
         campaign=run.campaign,
         trouble=trouble,
+        policy=(*request.altered, *run.guards),
         notes=tuple(dict.fromkeys(run.notes)),
         seconds=round(effects.monotonic() - began, 2),
         started_at=started.isoformat(timespec="seconds"),
@@ -172,6 +175,7 @@ class _Check:
     effects: Effects
     results: list[GateResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    guards: tuple[str, ...] = ()
     sandboxing: Sandboxing | None = None
     environment: str = ""
     versions: dict[str, str] = field(default_factory=dict)
@@ -194,7 +198,7 @@ class _Check:
             return
         with place_for_trees() as directory:
             subject = self._subject(directory)
-            sandbox = self._sandbox()
+            sandbox = self._sandbox(subject)
             try:
                 self._in(directory, subject, sandbox, wanted)
             finally:
@@ -212,13 +216,21 @@ class _Check:
             max_bytes=settings.max_tree_mib * 2**20,
         )
         self.notes += subject.notes
+        self.guards = subject.guards
         return subject
 
-    def _sandbox(self) -> Sandbox:
-        """Where the tests run: never silently on the host."""
+    def _sandbox(self, subject: Subject) -> Sandbox:
+        """Where the tests run: never silently on the host. A Dockerfile is base's, as all policy is."""
         request = self.request
         here = probe(request.python or sys.executable, self.effects.environ, request.directory)
-        sandbox, note = sandbox_for(request.settings, request.directory, self.effects, here)
+        place, image = request.directory, request.settings.image
+        if image and (place / image).is_file():
+            of_base = subject.trees[Side.CONTROL] / find_tree(place)[1]
+            if (of_base / image).is_file():
+                place = of_base
+            else:
+                self.guards += (f"{image} is new in this change, and makes the image that it is judged in.",)
+        sandbox, note = sandbox_for(request.settings, place, self.effects, here)
         if note:
             self.notes.append(note)
         self.sandboxing = Sandboxing(name=sandbox.name, hermetic=sandbox.hermetic, notes=sandbox.notes())

@@ -38,6 +38,7 @@ from repro_gate.model import ReasonCode, Side
 
 # Git's store for large files keeps this in place of a file.
 _POINTER = b"version https://git-lfs.github.com/spec/"
+_GUARDS = (".github/workflows/", ".github/actions/")
 _PROSE_FOLDERS = frozenset(
     {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
 )
@@ -71,6 +72,12 @@ class Subject:
     product: tuple[ProductFile, ...]
     facts: Mapping[str, Any]
     notes: tuple[str, ...]
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """A sentence on the files in which a repository says what is run on a change, if this one touches them."""
+        paths = [change.path for change in self.changes if change.path.startswith(_GUARDS)]
+        return (f"This change edits {', '.join(paths)}: what runs on it is decided there.",) if paths else ()
 
     def watched(self, side: Side) -> dict[str, frozenset[int]]:
         """The changed lines of the product on one side, by file."""

@@ -66,6 +66,11 @@ def _lines(report: CheckReport) -> Iterator[str]:
         yield ""
     for gate in report.gates:
         yield from _of_gate(gate)
+    if report.policy:
+        yield "### Policy"
+        yield ""
+        yield from (f"- {escaped(line)}" for line in report.policy)
+        yield ""
     yield from (f"<sub>{escaped(line)}</sub>  " for line in list(footnotes(report))[:-1])
     yield ""
     yield "To repeat it in a checkout:"

@@ -52,6 +52,7 @@ def document(report: CheckReport) -> dict[str, Any]:
             else None
         ),
         "tests": [test_entry(test) for test in campaign.tests] if campaign else [],
+        "policy": list(report.policy),
         "seconds": report.seconds,
         "started_at": report.started_at or None,
         "notes": list(report.notes),

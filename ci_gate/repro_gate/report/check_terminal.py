@@ -26,6 +26,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
     if report.trouble is not None:
         yield f"could not be done: {report.trouble.text}"
         yield f"  next: {report.trouble.next_step}"
+    yield from (f"policy: {line}" for line in report.policy)
     yield headline(report)
     yield from footnotes(report)
 
