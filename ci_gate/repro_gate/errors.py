@@ -174,6 +174,38 @@ class TreeRefused(ReproGateError):
     default_next_step = "Do not check this commit out; ask its author how it was made."
 
 
+class EvidenceRefused(ReproGateError):
+    """A report that another job left is corrupt, hostile or of an unknown format, and nothing of it is shown."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "evidence-refused"
+    default_next_step = "Run the job that wrote it again, with the same version of repro-gate."
+
+
+class FetchFailed(ReproGateError):
+    """A capsule cannot be had at the address that was given."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "fetch-failed"
+    default_next_step = "Open the address in a browser; an artifact's own address expires after a minute."
+
+
+class GitHubRefused(ReproGateError):
+    """The token may not do what was asked of GitHub. Reporting is decoration: a verdict stays what it is."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "github-refused"
+    default_next_step = "Give the job the permission that docs/action.md names, or switch this part of the report off."
+
+
+class GitHubUnavailable(ReproGateError):
+    """GitHub's API is out of reach, out of order, or asks for more patience than a report is worth."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "github-unavailable"
+    default_next_step = "Run the job again later; the summary of the job has everything."
+
+
 class DiskFull(ReproGateError):
     """No space left where results are written; what had been found before is kept."""
 

@@ -121,6 +121,9 @@ def scan(
     junit_xml: Annotated[
         Path | None, typer.Option(help="Write the report as JUnit XML.", metavar="FILE", show_default=False)
     ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
+    ] = None,
     capsules: Annotated[
         str | None,
         typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False),
@@ -159,6 +162,7 @@ def scan(
         fork=not no_fork,
         report_json=report_json,
         junit_xml=junit_xml,
+        summary=summary,
         investigate=not no_causes,
     )
     _leave(lambda: run_scan(order, consoles, dict(os.environ)), consoles)

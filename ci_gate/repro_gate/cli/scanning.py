@@ -19,7 +19,7 @@ from repro_gate.model import FlakeReport
 from repro_gate.pipeline.arguments import not_found, refuse_missing
 from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.pipeline.scan import scan
-from repro_gate.report import as_json, as_junit
+from repro_gate.report import as_json, as_junit, scan_markdown
 from repro_gate.report.outcome import exit_code
 from repro_gate.report.terminal import Hints, view
 
@@ -43,7 +43,13 @@ class Order:
     fork: bool = True
     report_json: Path | None = None
     junit_xml: Path | None = None
+    summary: Path | None = None
     investigate: bool = True
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Where its report is written."""
+        return tuple(path for path in (self.report_json, self.junit_xml, self.summary) if path is not None)
 
 
 def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> int:
@@ -60,13 +66,16 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         investigate=order.investigate,
     )
     refuse_missing(request.arguments, order.directory, environ)
-    refuse_unwritable(order.report_json, order.junit_xml)
+    refuse_unwritable(*order.files)
 
     def write(report: FlakeReport) -> None:
         if order.report_json is not None:
             write_file(order.report_json, lambda stream: as_json.write(report, stream))
         if order.junit_xml is not None:
             write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
+        if order.summary is not None:
+            page = scan_markdown.page(report, again(order, report.seed))
+            write_file(order.summary, lambda stream: stream.writelines([page]))
 
     seen: list[FlakeReport] = []
 
@@ -90,8 +99,8 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         raise unwritten
     interrupted = report.incomplete == "interrupted"
     with contextlib.suppress(*((OSError,) if interrupted else ())):
-        for path in (order.report_json, order.junit_xml):
-            if path is not None and not terminal.quiet:
+        for path in order.files:
+            if not terminal.quiet:
                 terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
     if interrupted:
         return int(ExitCode.INTERRUPTED)

@@ -144,12 +144,12 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate.
+    """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate's own enumeration.
 
     ``output`` are the last lines that a test or pytest wrote, where they explain the finding.
     """
 
-    reason: enum.StrEnum
+    reason: str
     text: str
     id: str = ""
     next_step: str = ""
@@ -178,7 +178,7 @@ class GateResult:
 
     gate: str
     verdict: GateVerdict
-    reason: enum.StrEnum
+    reason: str
     findings: tuple[Finding, ...] = ()
     proved: tuple[Proved, ...] = ()
     refused: tuple[Refused, ...] = ()

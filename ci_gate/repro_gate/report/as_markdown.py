@@ -6,14 +6,14 @@ Belongs here: one page, with everything that comes from a test escaped. Does not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from repro_gate.model import CheckReport, GateResult, GateVerdict
 from repro_gate.report.check_outcome import failure_line, footnotes, headline
 from repro_gate.report.words import first_line, replay_command, visible
 
 _MOST = 25
-_SIGNS = {
+SIGNS = {
     GateVerdict.PASS: "✅",
     GateVerdict.FAIL: "❌",
     GateVerdict.NEUTRAL: "⚪",
@@ -40,6 +40,11 @@ def code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def console(commands: Iterable[str]) -> Iterator[str]:
+    """Commands to type; what could end the block is not in a command, which is one line."""
+    yield from ("```console", *(f"$ {visible(command)}" for command in commands), "```")
+
+
 def _fenced(text: str) -> Iterator[str]:
     """Lines of output as a block inside of a list, whatever backticks are in them."""
     if text:
@@ -51,7 +56,7 @@ def _fenced(text: str) -> Iterator[str]:
 
 
 def _lines(report: CheckReport) -> Iterator[str]:
-    yield f"## {_SIGNS[report.verdict]} repro-gate: {escaped(headline(report))}"
+    yield f"## {SIGNS[report.verdict]} repro-gate: {escaped(headline(report))}"
     yield ""
     if report.trouble is not None:
         yield f"**Could not be done:** {escaped(report.trouble.text)}  "
@@ -62,7 +67,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
         yield "|---|---|---|"
         for gate in report.gates:
             level = report.levels.get(gate.gate, "block")
-            yield f"| {gate.gate} ({level}) | {_SIGNS[gate.verdict]} {gate.verdict} | {code(str(gate.reason))} |"
+            yield f"| {gate.gate} ({level}) | {SIGNS[gate.verdict]} {gate.verdict} | {code(str(gate.reason))} |"
         yield ""
     for gate in report.gates:
         yield from _of_gate(gate)
@@ -75,7 +80,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield ""
     yield "To repeat it in a checkout:"
     yield ""
-    yield from ("```console", f"$ {visible(report.command)}", "```")
+    yield from console([report.command])
 
 
 def _replays(gate: GateResult) -> Iterator[str]:
@@ -84,9 +89,8 @@ def _replays(gate: GateResult) -> Iterator[str]:
     if packed:
         yield "Red on base and green on head again, in a checkout that has both commits:"
         yield ""
-        yield "```console"
-        yield from (f"$ {visible(replay_command(capsule.path))}" for capsule in packed)
-        yield from ("```", "")
+        yield from console([replay_command(capsule.path) for capsule in packed])
+        yield ""
 
 
 def _of_gate(gate: GateResult) -> Iterator[str]:
