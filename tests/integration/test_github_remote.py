@@ -1,0 +1,219 @@
+"""The API's client against a stand-in that checks every request and answer by GitHub's own description."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from repro_gate.errors import EvidenceRefused, GitHubRefused, GitHubUnavailable
+from repro_gate.github.annotations import Annotation, Severity
+from repro_gate.github.remote import Clock, Proposal, Remote, connect
+from tests.github_api.server import BROKEN, CLASSIC, HANGING, LIMIT, READONLY, SECONDARY, WRITE, GitHub, Trouble
+
+SHA = "b" * 40
+MARK = "<!-- repro-gate: report -->"
+
+
+@pytest.fixture(params=[False, True], ids=["github.com", "enterprise"])
+def github(request: pytest.FixtureRequest) -> Iterator[GitHub]:
+    with GitHub(enterprise=request.param) as server:
+        yield server
+    assert server.faults == []
+
+
+def remote(github: GitHub, token: str = WRITE, slept: list[float] | None = None) -> Remote:
+    kept: list[float] = [] if slept is None else slept
+    return connect(token, github.url, github.repository, Clock(sleep=kept.append, now=lambda: 0.0))
+
+
+def beside_lines(number: int) -> list[Annotation]:
+    return [
+        Annotation(severity=Severity.ERROR, title="t", message=f"m{line}", path="a.py", line=line)
+        for line in range(1, number + 1)
+    ]
+
+
+def zipped(**files: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "."), content)
+    return data.getvalue()
+
+
+def test_a_comment_is_made_once_and_then_kept_up_to_date(github: GitHub) -> None:
+    github.add_pull(7, SHA)
+    first = remote(github).comment(7, MARK, f"{MARK}\nred", create=True)
+    again = remote(github).comment(7, MARK, f"{MARK}\ngreen", create=False)
+    assert first == again
+    assert [each["body"] for each in github.state.comments.values()] == [f"{MARK}\ngreen"]
+
+
+def test_a_comment_is_found_on_a_later_page_and_one_of_a_person_is_not_taken_for_it(github: GitHub) -> None:
+    github.add_pull(7, SHA)
+    persons = github.add_comment(7, f"{MARK}\nforged", login="mallory", bot=False)
+    for number in range(205):
+        github.add_comment(7, f"talk {number}", login="somebody", bot=False)
+    ours = github.add_comment(7, f"{MARK}\nold", login="github-actions[bot]", bot=True)
+    remote(github).comment(7, MARK, f"{MARK}\nnew", create=True)
+    assert github.state.comments[ours]["body"] == f"{MARK}\nnew"
+    assert github.state.comments[persons]["body"] == f"{MARK}\nforged"
+    assert len(github.state.comments) == 207
+
+
+def test_no_comment_is_made_where_none_is_wanted(github: GitHub) -> None:
+    github.add_pull(7, SHA)
+    assert remote(github).comment(7, MARK, "x", create=False) == ""
+    assert github.wrote() == []
+
+
+def test_a_check_run_takes_as_many_requests_as_its_annotations_need(github: GitHub) -> None:
+    address = remote(github).check_run(SHA, "repro-gate report", "failure", "title", "summary", beside_lines(120))
+    [(number, run)] = github.state.check_runs.items()
+    assert run["html_url"] == address
+    assert [each["start_line"] for each in github.state.annotations[number]] == list(range(1, 121))
+    assert [method for method, _ in github.wrote()] == ["POST", "PATCH", "PATCH"]
+
+
+def test_an_issue_is_opened_once_and_opened_again_when_it_was_closed(github: GitHub) -> None:
+    first = remote(github).issue("<!-- f -->", "Flaky", "<!-- f -->\nold", "flaky-test")
+    [issue] = github.state.issues.values()
+    issue["state"] = "closed"
+    assert remote(github).issue("<!-- f -->", "Flaky", "<!-- f -->\nnew", "flaky-test") == first
+    assert (issue["state"], issue["body"]) == ("open", "<!-- f -->\nnew")
+    assert remote(github).issue("<!-- g -->", "Other", "<!-- g -->\n", "flaky-test") != first
+
+
+def test_the_pull_request_of_a_forks_run_is_what_github_says(github: GitHub) -> None:
+    github.add_pull(7, SHA, branch="fix", owner="stranger")
+    github.add_pull(8, "c" * 40, branch="fix", owner="other")
+    github.add_run(5, SHA, branch="fix", owner="stranger")
+    github.add_run(6, SHA, branch="main", owner="stranger")
+    assert remote(github).pull_of(5) == (7, SHA)
+    assert remote(github).pull_of(6) is None
+
+
+def test_a_run_whose_branch_has_moved_on_is_reported_to_nobody(github: GitHub) -> None:
+    github.add_pull(7, "d" * 40, branch="fix", owner="stranger")
+    github.add_run(5, SHA, branch="fix", owner="stranger")
+    assert remote(github).pull_of(5) is None
+
+
+def test_a_report_is_taken_from_the_newest_of_our_artifacts(github: GitHub) -> None:
+    github.add_run(5, SHA, branch="fix", owner="stranger")
+    github.add_artifact(5, "repro-gate-5-1-gate", zipped(report__json=b"old"))
+    github.add_artifact(5, "repro-gate-5-2-gate", zipped(report__json=b"new", other=b""))
+    github.add_artifact(5, "coverage", zipped(report__json=b"foreign"))
+    assert remote(github).report_of(5, "report.json") == b"new"
+
+
+@pytest.mark.parametrize("data", [b"no zip", zipped(other=b"x"), b""])
+def test_an_artifact_without_a_report_is_named(github: GitHub, data: bytes) -> None:
+    github.add_run(5, SHA, branch="fix", owner="stranger")
+    github.add_artifact(5, "repro-gate-5-1-gate", data)
+    with pytest.raises(EvidenceRefused, match=r"No artifact of run 5 holds a report\.json"):
+        remote(github).report_of(5, "report.json")
+
+
+def test_a_pull_request_is_proposed_once(github: GitHub) -> None:
+    proposal = Proposal(branch="repro/x", base="main", title="t", body="b", files={"tests/test_x.py": b"pass\n"})
+    first = remote(github).propose(proposal)
+    assert remote(github).propose(proposal) == first
+    assert github.state.refs["refs/heads/repro/x"] == "a" * 40
+    assert list(github.state.files) == [("repro/x", "tests/test_x.py")]
+
+
+@pytest.mark.parametrize("token", [READONLY, CLASSIC])
+def test_a_token_that_may_not_write_is_refused_at_once(github: GitHub, token: str) -> None:
+    slept: list[float] = []
+    with pytest.raises(GitHubRefused, match="403 Resource not accessible by integration"):
+        remote(github, token, slept).check_run(SHA, "n", "success", "t", "s", [])
+    assert slept == []
+
+
+def test_without_a_token_nothing_is_asked(github: GitHub) -> None:
+    with pytest.raises(GitHubRefused, match="There is no token"):
+        remote(github, "")
+    with pytest.raises(GitHubRefused, match="401 Bad credentials"):
+        remote(github, "wrong").comment(7, MARK, "x", create=True)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "waited"),
+    [
+        ({"kind": BROKEN, "times": 2}, [1.0, 2.0]),
+        ({"kind": SECONDARY, "times": 1, "retry_after": 7}, [7.0]),
+        ({"kind": SECONDARY, "times": 1, "retry_after": None}, [60.0]),
+    ],
+    ids=["server error", "secondary limit", "secondary limit without a time"],
+)
+def test_trouble_that_passes_is_waited_for(github: GitHub, trouble: dict[str, Any], waited: list[float]) -> None:
+    github.add_pull(7, SHA)
+    github.trouble.append(Trouble(**trouble))
+    slept: list[float] = []
+    remote(github, WRITE, slept).comment(7, MARK, f"{MARK}\nx", create=True)
+    assert len(github.state.comments) == 1
+    assert slept == waited
+
+
+def test_a_limit_that_ends_too_late_is_not_waited_for(github: GitHub) -> None:
+    github.trouble.append(Trouble(kind=LIMIT, retry_after=3600))
+    slept: list[float] = []
+    with pytest.raises(GitHubUnavailable, match="rate limit"):
+        remote(github, WRITE, slept).comment(7, MARK, "x", create=True)
+    assert slept == []
+
+
+def test_trouble_without_an_end_is_given_up(github: GitHub) -> None:
+    github.trouble.append(Trouble(kind=BROKEN))
+    slept: list[float] = []
+    with pytest.raises(GitHubUnavailable, match="502 Server Error"):
+        remote(github, WRITE, slept).comment(7, MARK, "x", create=True)
+    assert len(slept) == 3
+
+
+def test_a_write_that_was_refused_by_a_broken_server_is_not_made_twice(github: GitHub) -> None:
+    """The server stored it and failed then: it is found, and not made again."""
+    github.add_pull(7, SHA)
+    github.trouble.append(Trouble(kind=BROKEN, times=1, writes_only=True))
+    before = len(github.calls)
+    client = remote(github)
+    real = github.trouble[0].hits
+
+    def hits(method: str, path: str) -> bool:
+        hit = real(method, path)
+        if hit:
+            github.add_comment(7, f"{MARK}\nx", login="github-actions[bot]", bot=True)
+        return hit
+
+    github.trouble[0].hits = hits  # type: ignore[method-assign]
+    client.comment(7, MARK, f"{MARK}\nx", create=True)
+    assert len(github.state.comments) == 1
+    assert len(github.calls) > before
+
+
+@pytest.mark.slow
+def test_a_server_that_never_answers_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    from repro_gate.github import remote as module
+
+    monkeypatch.setattr(module, "_ONE_CALL", 1)
+    with GitHub() as github:
+        github.trouble.append(Trouble(kind=HANGING))
+        with pytest.raises(GitHubUnavailable, match="does not answer"):
+            remote(github).comment(7, MARK, "x", create=True)
+
+
+@pytest.mark.parametrize("number", [51])
+def test_the_stand_in_refuses_what_github_refuses(number: int) -> None:
+    """The instrument: with chunks too large it must say no."""
+    with GitHub() as github, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("repro_gate.github.annotations.A_REQUEST", number)
+        patch.setattr("repro_gate.github.remote.chunks", lambda found: [tuple(found)])
+        with pytest.raises(GitHubUnavailable, match="422"):
+            remote(github).check_run(SHA, "n", "failure", "t", "s", beside_lines(number))
+        with pytest.raises(GitHubUnavailable, match="422"):
+            remote(github).check_run(SHA, "n", "wonderful", "t", "s", [])
