@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
@@ -16,6 +17,8 @@ from typing import IO
 from repro_gate.errors import DiskFull, MissingTool
 from repro_gate.process.children import resident
 from repro_gate.process.output import Kept
+
+_TO_WRITE = 60.0  # seconds for a program that is asked to end to write what it has
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +40,15 @@ class Answer:
     output: bytes
     error: str
     timed_out: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """How a program ended whose outputs were ours; ``status`` is negative for a signal."""
+
+    status: int
+    timed_out: bool = False
+    interrupted: bool = False
 
 
 class _Drain:
@@ -221,3 +233,25 @@ def ask(
 def quoted(argv: Sequence[str]) -> str:
     """The command as a shell would take it."""
     return shlex.join(argv)
+
+
+def attend(argv: Sequence[str], *, env: Mapping[str, str], cwd: str | os.PathLike[str], seconds: float | None) -> Ended:
+    """Run a program that speaks for itself: its outputs are ours. What interrupts us is passed on to it.
+
+    After ``seconds`` it is asked to end, and ended if it does not within a minute. Raises MissingTool.
+    """
+    try:
+        popen = subprocess.Popen(list(argv), env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, start_new_session=True)
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as missing:
+        raise MissingTool(f"Cannot run {argv[0]!r} in {os.fspath(cwd)!r}: {missing.strerror}.") from missing
+    try:
+        return Ended(status=popen.wait(seconds))
+    except (subprocess.TimeoutExpired, KeyboardInterrupt) as cut:
+        popen.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            popen.wait(_TO_WRITE)
+        _signal_group(popen.pid, signal.SIGKILL)
+        status = popen.wait()
+        if isinstance(cut, KeyboardInterrupt):
+            return Ended(status=status, interrupted=True)
+        return Ended(status=status, timed_out=True)
