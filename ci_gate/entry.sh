@@ -28,21 +28,24 @@ lock="$source/requirements/action.txt"
 key="$("$python" -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read() + repr([sys.version, sys.executable]).encode()).hexdigest()[:16])' "$lock")"
 # GATE_VENVS: a runner of one's own may keep it from job to job, where no job can write but this step.
 place="${GATE_VENVS:-${RUNNER_TEMP:-${TMPDIR:-/tmp}}}/repro-gate-venv-$key"
-if [ ! -e "$place/.complete" ]; then
+if [ ! -d "$place" ]; then
     echo "::group::repro-gate: making its environment with $("$python" --version)"
-    rm -rf "$place"
+    new="$place.$$"
+    rm -rf "$new"
     # Unpacking pip into it would take longer than all the rest: the one that is there installs into it.
     if "$python" -m pip --version >/dev/null 2>&1; then
-        "$python" -I -m venv --without-pip "$place"
-        installer=("$python" -I -m pip --python "$place/bin/python")
+        "$python" -I -m venv --without-pip "$new"
+        installer=("$python" -I -m pip --python "$new/bin/python")
     else
-        "$python" -I -m venv "$place" || refuse "$python cannot make a virtual environment." "Install its venv module, or add a step with actions/setup-python."
-        installer=("$place/bin/python" -I -m pip)
+        "$python" -I -m venv "$new" || refuse "$python cannot make a virtual environment." "Install its venv module, or add a step with actions/setup-python."
+        installer=("$new/bin/python" -I -m pip)
     fi
+    # What is not compiled now is compiled when it is first imported, and most of it never is.
     "${installer[@]}" install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --only-binary=:all: \
         --require-hashes --requirement "$lock" ||
         refuse "The packages of repro-gate could not be installed." "What pip says stands above; a mirror is set by PIP_INDEX_URL."
-    touch "$place/.complete"
+    # Another job of the same runner may have been faster; half of one is never there.
+    mv -T "$new" "$place" 2>/dev/null || rm -rf "$new"
     echo "::endgroup::"
 fi
 

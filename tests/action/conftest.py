@@ -28,9 +28,12 @@ def action(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def venvs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the action's own environment is kept from run to run; the first one makes it."""
-    return tmp_path_factory.mktemp("venvs")
+def venvs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Where the action's own environment is kept from run to run, by all workers; the first one makes it."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base if worker_id == "master" else base.parent) / "venvs"
+    place.mkdir(exist_ok=True)
+    return place
 
 
 @pytest.fixture

@@ -122,11 +122,15 @@ class Remote:
 
         Nothing that the run left is asked: whoever wrote it could name any pull request.
         """
-        run = self._try(lambda: self._repository.get_workflow_run(run_id))
-        branch = f"{run.head_repository.owner.login}:{run.head_branch}"
+
+        def asked() -> tuple[str, str]:  # what is not there yet, the client asks for when it is read
+            run = self._repository.get_workflow_run(run_id)
+            return f"{run.head_repository.owner.login}:{run.head_branch}", run.head_sha
+
+        branch, sha = self._try(asked)
         pulls: list[Any] = self._try(lambda: self._repository.get_pulls(state="open", head=branch).get_page(0))
-        same = [each for each in pulls if each.head.sha == run.head_sha]
-        return (same[0].number, run.head_sha) if len(same) == 1 else None
+        same = [each for each in pulls if each.head.sha == sha]
+        return (same[0].number, sha) if len(same) == 1 else None
 
     def report_of(self, run_id: int, name: str) -> bytes:
         """The file ``name`` of the newest of our artifacts of a run. Raises EvidenceRefused where there is none."""
@@ -177,8 +181,8 @@ class Remote:
         found = self._try(there)
         if found is not None:
             return str(found.html_url)
-        base = self._try(lambda: repository.get_branch(proposal.base))
-        self._write(lambda: repository.create_git_ref(f"refs/heads/{proposal.branch}", base.commit.sha))
+        base = self._try(lambda: repository.get_branch(proposal.base).commit.sha)
+        self._write(lambda: repository.create_git_ref(f"refs/heads/{proposal.branch}", base))
         for path, data in proposal.files.items():
             self._write(
                 lambda path=path, data=data: repository.create_file(  # type: ignore[misc]

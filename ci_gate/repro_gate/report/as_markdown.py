@@ -28,7 +28,9 @@ def page(report: CheckReport) -> str:
 
 def escaped(text: str) -> str:
     """Text that no renderer takes for markup, a mention or a link, on one line."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+\-.!|~@:&$])", r"\\\1", visible(first_line(text, 400)))
+    quoted = re.sub(r"([\\`*_{}\[\]<>()#+\-.!|~@:&$])", r"\\\1", visible(first_line(text, 400)))
+    # Mentions and numbers of issues are looked for in what was rendered, where a backslash is gone.
+    return re.sub(r"([@#])", r"\1<!-- -->", quoted)
 
 
 def code(text: str) -> str:
