@@ -182,6 +182,14 @@ class EvidenceRefused(ReproGateError):
     default_next_step = "Run the job that wrote it again, with the same version of repro-gate."
 
 
+class ShardsIncomplete(ReproGateError):
+    """A shard of a job is missing, broken off, there twice, or of another plan: the whole is not known."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "shards-incomplete"
+    default_next_step = "Merge the files of all shards of one plan: `repro-gate merge --plan plan.json shard-*.json`."
+
+
 class FetchFailed(ReproGateError):
     """A capsule cannot be had at the address that was given."""
 

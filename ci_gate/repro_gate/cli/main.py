@@ -281,6 +281,111 @@ def replay(
 
 
 @app.command()
+def plan(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATHS] [-- PYTEST ARGS]", help="As for the command itself.", show_default=False),
+    ] = None,
+    kind: Annotated[str, typer.Option(help="scan or check.", metavar="KIND")] = "scan",
+    shards: Annotated[str, typer.Option(help="How many, or auto.", metavar="N")] = "auto",
+    out: Annotated[Path, typer.Option(help="Write the plan there.", metavar="FILE")] = Path("plan.json"),
+    matrix: Annotated[
+        Path | None,
+        typer.Option(help="Write a matrix for GitHub Actions there (- prints it).", metavar="FILE", show_default=False),
+    ] = None,
+    durations: Annotated[
+        list[Path] | None,
+        typer.Option(help="A report.json of an earlier run, to balance by.", metavar="FILE", show_default=False),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the campaign.", min=0, show_default=False)] = None,
+    base: Annotated[str | None, typer.Option(help="As for check.", metavar="REF", show_default=False)] = None,
+    head: Annotated[str | None, typer.Option(help="As for check.", metavar="REF", show_default=False)] = None,
+    gates: Annotated[str | None, typer.Option(help="As for check.", metavar="NAMES", show_default=False)] = None,
+    event: Annotated[Path | None, typer.Option(help="As for check.", metavar="FILE", show_default=False)] = None,
+    runs: Annotated[str | None, typer.Option(help="As for scan.", metavar="N", show_default=False)] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Seconds for each unit.", metavar="SECONDS", show_default=False)
+    ] = None,
+    sandbox: Annotated[str | None, typer.Option(help="auto, docker, bubblewrap or host.", show_default=False)] = None,
+    image: Annotated[str | None, typer.Option(help="As for scan.", metavar="NAME", show_default=False)] = None,
+    jobs: Annotated[str | None, typer.Option(help="As for scan.", metavar="N", show_default=False)] = None,
+    python: Annotated[str | None, typer.Option(help="As for scan.", metavar="PATH", show_default=False)] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Divide a scan or a check into parts that any number of machines can run."""
+    from repro_gate.cli.sharding import PlanOrder, run_plan
+
+    consoles = _terminal(quiet, no_color)
+    order = PlanOrder(
+        directory=Path.cwd(),
+        kind=_one_of("--kind", kind, ("scan", "check")),
+        shards=shards,
+        arguments=tuple(arguments or ()),
+        settings={"runs": runs, "budget": budget, "sandbox": sandbox, "image": image, "jobs": jobs, "python": python},
+        seed=seed,
+        base=base,
+        head=head,
+        gates=gates,
+        event=event,
+        durations=tuple(durations or ()),
+        out=out,
+        matrix=matrix,
+    )
+    _leave(lambda: run_plan(order, consoles), consoles)
+
+
+@app.command()
+def shard(
+    plan: Annotated[Path, typer.Option(help="The plan.", metavar="FILE", show_default=False)],
+    index: Annotated[int, typer.Option(help="Which shard, from 0.", min=0, show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Write it there (default shard-INDEX.json).", metavar="FILE", show_default=False)
+    ] = None,
+    attempt: Annotated[int, typer.Option(help="Which attempt: the highest counts.", min=1, max=10_000)] = 1,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Run one shard of a plan."""
+    from repro_gate.cli.sharding import ShardOrder, run_shard
+
+    consoles = _terminal(quiet, no_color)
+    order = ShardOrder(
+        directory=Path.cwd(), plan=plan, index=index, attempt=attempt, out=out or Path(f"shard-{index}.json")
+    )
+    _leave(lambda: run_shard(order, consoles), consoles)
+
+
+@app.command()
+def merge(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILES", help="The files of all shards.", show_default=False)
+    ] = None,
+    plan: Annotated[Path, typer.Option(help="The plan.", metavar="FILE")] = Path("plan.json"),
+    report_json: Annotated[
+        Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
+    ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Put the shards of a plan together: the same report and exit code as from one machine."""
+    from repro_gate.cli.sharding import MergeOrder, run_merge
+
+    consoles = _terminal(quiet, no_color)
+    order = MergeOrder(plan=plan, files=tuple(files or ()), report_json=report_json, summary=summary)
+    _leave(lambda: run_merge(order, consoles), consoles)
+
+
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise typer.BadParameter(f"must be {' or '.join(allowed)}, not {value!r}", param_hint=option)
+    return value
+
+
+@app.command()
 def doctor(
     python: Annotated[
         str | None,

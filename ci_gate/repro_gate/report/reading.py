@@ -382,13 +382,21 @@ def read(data: bytes) -> CheckReport | FlakeReport:
     return found
 
 
-def _loaded(data: bytes) -> dict[str, Any]:
+def strict_json(data: bytes) -> Any:
+    """The value in ``data``. Raises ValueError where it is too large or no strict JSON: keys twice, NaN, nested too deeply."""
     if len(data) > LARGEST:
-        _refuse(f"it has more than {LARGEST >> 20} MiB")
+        raise ValueError(f"it has more than {LARGEST >> 20} MiB")
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as wrong:
-        _refuse(f"it is no strict JSON ({ascii(str(wrong))[:200]})")
+        raise ValueError(f"it is no strict JSON ({ascii(str(wrong))[:200]})") from None
+
+
+def _loaded(data: bytes) -> dict[str, Any]:
+    try:
+        value = strict_json(data)
+    except ValueError as wrong:
+        _refuse(str(wrong))
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         _refuse(f"it has not the schema {SCHEMA}")
     return value
