@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from repro_gate import __version__
-from repro_gate.change import describe
+from repro_gate.change import describe, head, open_repository
 from repro_gate.cli.checking import CheckOrder, again, gates_of, read_event, settings_of
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.scanning import Order, interpreter_for
@@ -108,18 +108,28 @@ def _plan_of_scan(order: PlanOrder, effects: Effects) -> Plan:
 
 
 def _plan(order: PlanOrder, effects: Effects, units: list[Unit], **more: Any) -> Plan:
-    seed = order.seed if order.seed is not None else int.from_bytes(effects.random_bytes(3), "big")
+    """Time and seed are those of the commit, so that the same commit has the same plan, whenever it is made."""
+    commit = more.get("head") or head(order.directory).commit
+    drawn = int(commit[:6], 16) if commit else int.from_bytes(effects.random_bytes(3), "big")
     return Plan(
         version=__version__,
         kind="check" if order.kind == "check" else "scan",
-        created_at=effects.stamp(),
-        seed=seed,
+        created_at=(_committed(order.directory, commit, effects) if commit else "") or effects.stamp(),
+        seed=order.seed if order.seed is not None else drawn,
         arguments=list(order.arguments),
         settings={name: value for name, value in order.settings.items() if value is not None},
         units=units,
         shards=[[unit.id for unit in units]],
         **more,
     )
+
+
+def _committed(directory: Path, commit: str, effects: Effects) -> str:
+    """When a commit was made, or nothing where git does not tell."""
+    told = open_repository(directory, effects.environ).line("show", "-s", "--format=%ct", commit)
+    if not told.isdigit():
+        return ""
+    return datetime.datetime.fromtimestamp(int(told), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _seconds(durations: tuple[Path, ...]) -> dict[str, float]:
