@@ -13,6 +13,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import yaml
+
 from repro_gate import config, errors
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +65,16 @@ def _layers() -> Iterator[str]:
     yield "```"
 
 
+def _action(section: str) -> Iterator[str]:
+    about = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))[section]
+    inputs = section == "inputs"
+    yield "| input | default | meaning |" if inputs else "| output | meaning |"
+    yield "|---|---|---|" if inputs else "|---|---|"
+    for name, each in about.items():
+        default = f" | `{each['default']}`" if inputs and each["default"] else " | " if inputs else ""
+        yield f"| `{name}`{default} | {_cell(each['description'])} |"
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
@@ -71,6 +83,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "configuration": config.reference,
     "errors": lambda: "\n".join(_errors()) + "\n",
     "rooms": lambda: "\n".join(_rooms()) + "\n",
+    "inputs": lambda: "\n".join(_action("inputs")) + "\n",
+    "outputs": lambda: "\n".join(_action("outputs")) + "\n",
     "layers": lambda: "\n".join(_layers()) + "\n",
 }
 
