@@ -102,7 +102,7 @@ def parts_of(page: str) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Write, or with ``--check`` compare; the exit code."""
     stale = []
-    for path in sorted((ROOT / "docs").glob("*.md")):
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         page = path.read_text(encoding="utf-8")
         if renew(page) != page:
             stale.append(path)
