@@ -189,7 +189,6 @@ def test_a_pull_request_is_checked(tmp_path: Path) -> None:
         "--gates=network",
         "--sandbox=docker",
         f"--report-json={into / 'report.json'}",
-        f"--summary={into / 'summary.md'}",
         f"--capsules={into / 'capsules'}",
         "--",
         "-k",

@@ -31,7 +31,6 @@ class Job:
     argv: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)
     report: Path | None = None
-    summary: Path | None = None
 
 
 def mode_of(inputs: Inputs, context: Context) -> Mode:
@@ -66,13 +65,13 @@ def job_for(
 
     ``python`` is the interpreter of the tests where the mode needs one. Raises UsageError.
     """
-    report, summary = into / "report.json", into / "summary.md"
+    report = into / "report.json"
     variables = _variables(inputs)
     if mode is Mode.GATE:
-        argv = ["check", *_change(inputs, context), *_common(inputs), *_written(into, report, summary)]
+        argv = ["check", *_change(inputs, context), *_common(inputs), *_written(into, report)]
         argv += _python(inputs.python)
     elif mode is Mode.SCAN:
-        argv = ["scan", *_common(inputs), *_written(into, report, summary), *_python(inputs.python or python)]
+        argv = ["scan", *_common(inputs), *_written(into, report), *_python(inputs.python or python)]
     elif mode is Mode.PLAN:
         kind = "check" if _BY_EVENT.get(context.event_name) is Mode.GATE else "scan"
         argv = ["plan", f"--kind={kind}", f"--shards={inputs.shards}", f"--out={into / 'plan.json'}"]
@@ -92,11 +91,11 @@ def job_for(
     elif mode is Mode.MERGE:
         plan = newest_plan(given)
         shards = [str(path) for path in shards_of(plan, given)]
-        argv = ["merge", f"--plan={plan}", f"--report-json={report}", f"--summary={summary}", *shards]
-        return Job(mode=mode, argv=(*program, *argv), variables=variables, report=report, summary=summary)
+        argv = ["merge", f"--plan={plan}", f"--report-json={report}", *shards]
+        return Job(mode=mode, argv=(*program, *argv), variables=variables, report=report)
     else:
         raise AssertionError(mode)
-    return Job(mode=mode, argv=(*program, *argv, *_pytest(inputs)), variables=variables, report=report, summary=summary)
+    return Job(mode=mode, argv=(*program, *argv, *_pytest(inputs)), variables=variables, report=report)
 
 
 def newest_plan(given: Path) -> Path:
@@ -145,8 +144,8 @@ def _common(inputs: Inputs) -> list[str]:
     return [f"--sandbox={inputs.sandbox}"] if inputs.sandbox else []
 
 
-def _written(into: Path, report: Path, summary: Path) -> list[str]:
-    return [f"--report-json={report}", f"--summary={summary}", f"--capsules={into / 'capsules'}"]
+def _written(into: Path, report: Path) -> list[str]:
+    return [f"--report-json={report}", f"--capsules={into / 'capsules'}"]
 
 
 def _python(python: str) -> list[str]:

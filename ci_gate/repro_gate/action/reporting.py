@@ -16,7 +16,7 @@ from repro_gate.action import inputs as given
 from repro_gate.action.context import Context
 from repro_gate.action.inputs import Inputs, Mode, When
 from repro_gate.action.jobs import mode_of
-from repro_gate.action.steps import pull_of, say, where_capsules_are
+from repro_gate.action.steps import page_of, pull_of, say
 from repro_gate.change.event import PullRequest, commits_of
 from repro_gate.errors import EvidenceRefused, ExitCode, ReproGateError, UsageError
 from repro_gate.github.annotations import of_check
@@ -24,7 +24,7 @@ from repro_gate.github.commands import command, output
 from repro_gate.github.remote import Remote
 from repro_gate.github.surfaces import Published, Shown, publish, report_flakes
 from repro_gate.model import CheckReport, FlakeReport
-from repro_gate.report import as_markdown, reading
+from repro_gate.report import reading
 from repro_gate.report.check_outcome import headline
 
 REPORT = "report.json"
@@ -110,7 +110,7 @@ class _Step:
     def _publish(
         self, found: CheckReport, remote: Callable[[], Remote], run_id: int, pull: int | None, sha: str
     ) -> Published:
-        page = as_markdown.page(found) + where_capsules_are(found, self.context, run_id, pull)
+        page = page_of(found, self.context, run_id, pull)
         shown = Shown(
             page=page,
             found=of_check(found, {}, self.inputs.working_directory),

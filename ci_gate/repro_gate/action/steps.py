@@ -26,7 +26,7 @@ from repro_gate.github.annotations import Annotation, of_check, of_scan, printab
 from repro_gate.github.commands import command, output, stopped
 from repro_gate.model import CheckReport, FlakeReport, TestVerdict
 from repro_gate.process import Ended
-from repro_gate.report import reading
+from repro_gate.report import as_markdown, reading, scan_markdown
 
 _CODES = {130: ExitCode.INCONCLUSIVE}
 
@@ -89,7 +89,7 @@ class _Run:
         told["artifact-name"] = artifact_name(self.mode, self.inputs, self.context)
         told["publish"] = "true" if report is not None else "false"
         _answer(self.effects, self.context, told)
-        self._show(job, report, code, reason, refused)
+        self._show(report, code, reason, refused)
         return code
 
     def _job(self) -> Job:
@@ -131,29 +131,24 @@ class _Run:
     def _as_others_type_it(self, job: Job) -> None:
         """Paths of this runner mean nothing to who reads the report: capsules are where the artifact is unpacked."""
         gone = [f" --event={self.context.event_path}", f" --capsules={self.into / 'capsules'}", f"{self.into}/"]
-        for path in (job.report, job.summary):
-            if path is not None and path.is_file():
-                text = path.read_text(encoding="utf-8")
-                for each in gone:
-                    text = text.replace(each, "")
-                path.write_text(text, encoding="utf-8")
+        if job.report is not None and job.report.is_file():
+            text = job.report.read_text(encoding="utf-8")
+            for each in gone:
+                text = text.replace(json.dumps(each)[1:-1], "")
+            job.report.write_text(text, encoding="utf-8")
 
     def _show(
         self,
-        job: Job,
         report: CheckReport | FlakeReport | None,
         code: int,
         reason: str,
         refused: EvidenceRefused | None,
     ) -> None:
         """The summary, the annotations, and a last line that says what it came to."""
-        if job.summary is not None and job.summary.is_file():
-            more = (
-                where_capsules_are(report, self.context, self.context.run_id, pull_of(self.context))
-                if report is not None
-                else ""
-            )
-            append_summary(self.context, job.summary.read_text(encoding="utf-8") + more)
+        if report is not None:
+            page = page_of(report, self.context, self.context.run_id, pull_of(self.context))
+            (self.into / "summary.md").write_text(page, encoding="utf-8")
+            append_summary(self.context, page)
         found: tuple[Annotation, ...] = ()
         prefix = self.inputs.working_directory
         if isinstance(report, CheckReport):
@@ -225,8 +220,16 @@ def pull_of(context: Context) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def where_capsules_are(report: CheckReport | FlakeReport, context: Context, run_id: int, pull: int | None) -> str:
-    """What to do before the commands of a report can be typed, if they need a capsule or a commit."""
+def page_of(report: CheckReport | FlakeReport, context: Context, run_id: int, pull: int | None) -> str:
+    """The report for people on GitHub, with what to do before its commands can be typed."""
+    if isinstance(report, CheckReport):
+        page = as_markdown.page(report)
+    else:
+        page = scan_markdown.page(report, f"repro-gate scan --seed={report.seed}")
+    return page + _before_typing(report, context, run_id, pull)
+
+
+def _before_typing(report: CheckReport | FlakeReport, context: Context, run_id: int, pull: int | None) -> str:
     lines = []
     if pull is not None and isinstance(report, CheckReport):
         lines.append(f"The two commits come with `git fetch origin pull/{pull}/merge`.")

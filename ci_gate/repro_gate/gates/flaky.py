@@ -54,5 +54,10 @@ def _findings(found: Iterable[TestVerdict], own: frozenset[str]) -> Iterable[Fin
             reason=_REASONS[test.verdict] if test.id in own else Reason.NOT_NEW,
             id=test.id,
             text=f"{test.verdict}: {cause}: {detail}" if detail else f"{test.verdict}: {cause}",
-            next_step=f"repro-gate replay {test.capsule.path}" if test.capsule else "",
+            next_step=_next_step(test),
         )
+
+
+def _next_step(test: TestVerdict) -> str:
+    again = f" `repro-gate replay {test.capsule.path}` shows the failure again." if test.capsule else ""
+    return f"Make the test independent of it.{again}"

@@ -21,6 +21,9 @@ SIGNS = {
 }
 
 
+_URGENT = (GateVerdict.FAIL, GateVerdict.INCONCLUSIVE, GateVerdict.PASS, GateVerdict.NEUTRAL)
+
+
 def page(report: CheckReport) -> str:
     """The whole page."""
     return "\n".join(_lines(report)) + "\n"
@@ -28,7 +31,12 @@ def page(report: CheckReport) -> str:
 
 def escaped(text: str) -> str:
     """Text that no renderer takes for markup, a mention or a link, on one line."""
-    quoted = re.sub(r"([\\`*_{}\[\]<>()#+\-.!|~@:&$])", r"\\\1", visible(first_line(text, 400)))
+    return escaped_part(first_line(text, 400))
+
+
+def escaped_part(text: str) -> str:
+    """As ``escaped``, of a part of a line: blanks at its ends stay."""
+    quoted = re.sub(r"([\\`*_{}\[\]<>()#+\-.!|~@:&$])", r"\\\1", visible(text))
     # Mentions and numbers of issues are looked for in what was rendered, where a backslash is gone.
     return re.sub(r"([@#])", r"\1<!-- -->", quoted)
 
@@ -40,6 +48,14 @@ def code(text: str) -> str:
     fence = "`" * (longest + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def with_code(text: str) -> str:
+    """A sentence of ours in which backticks mark what is typed."""
+    parts = first_line(text, 400).split("`")
+    if len(parts) % 2 == 0:
+        return escaped(text)
+    return "".join(code(part) if place % 2 else escaped_part(part) for place, part in enumerate(parts))
 
 
 def console(commands: Iterable[str]) -> Iterator[str]:
@@ -71,7 +87,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
             level = report.levels.get(gate.gate, "block")
             yield f"| {gate.gate} ({level}) | {SIGNS[gate.verdict]} {gate.verdict} | {code(str(gate.reason))} |"
         yield ""
-    for gate in report.gates:
+    # What is to be done comes before what is done.
+    for gate in sorted(report.gates, key=lambda gate: _URGENT.index(gate.verdict)):
         yield from _of_gate(gate)
     if report.policy:
         yield "### Policy"
@@ -85,6 +102,10 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield from console([report.command])
 
 
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?", ":")) else f"{sentence}."
+
+
 def _replays(gate: GateResult) -> Iterator[str]:
     """How to see the proofs again, from their capsules."""
     packed = [proof.capsule for proof in gate.proved[:_MOST] if proof.capsule is not None]
@@ -96,8 +117,19 @@ def _replays(gate: GateResult) -> Iterator[str]:
 
 
 def _of_gate(gate: GateResult) -> Iterator[str]:
+    if not (gate.summary or gate.proved or gate.refused or gate.findings):
+        return
+    yield f"### {SIGNS[gate.verdict]} {gate.gate}"
+    yield ""
+    for finding in gate.findings[:_MOST]:
+        where = f"{code(finding.id)}: " if finding.id else ""
+        step = f" **Next:** {with_code(finding.next_step)}" if finding.next_step else ""
+        yield f"- {code(str(finding.reason))} {where}{escaped(_ended(finding.text))}{step}"
+        yield from _fenced(finding.output)
+    if gate.findings:
+        yield ""
     if gate.summary:
-        yield f"**{gate.gate}**: {escaped(gate.summary)}"
+        yield escaped(gate.summary)
         yield ""
     if gate.proved:
         yield "| proved test | why it counts | failure on base |"
@@ -113,13 +145,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         for refusal in gate.refused[:_MOST]:
             yield f"| {code(refusal.id)} | {code(str(refusal.reason))} | {escaped(refusal.why)} |"
         yield ""
-    for finding in gate.findings[:_MOST]:
-        where = f"{code(finding.id)}: " if finding.id else ""
-        step = f" Next: {escaped(finding.next_step)}" if finding.next_step else ""
-        yield f"- {code(str(finding.reason))} {where}{escaped(finding.text)}{step}"
-        yield from _fenced(finding.output)
     cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))
     if cut:
         yield f"- … and {cut} more in the report"
-    if gate.findings or cut:
         yield ""
