@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -110,9 +111,10 @@ def test_a_new_test_that_is_flaky_or_reaches_out_blocks(shell: Shell, tmp_path: 
     assert [finding["test"] for finding in network["findings"]] == ["tests/test_till.py::test_reaches_out"]
     assert (flaky["verdict"], flaky["reason"]) == ("fail", "flaky-tests")
     assert [finding["test"] for finding in flaky["findings"]] == ["tests/test_till.py::test_coin"]
-    capsule = flaky["findings"][0]["next_step"]
-    assert capsule.startswith("repro-gate replay ")
-    replayed = shell.run(*shlex.split(capsule), "--times", "2", "--sandbox", "host", cwd=place)
+    said = flaky["findings"][0]["next_step"]
+    found = re.search(r"`(repro-gate replay [^`]+)` shows the failure again", said)
+    assert found is not None, said
+    replayed = shell.run(*shlex.split(found[1]), "--times", "2", "--sandbox", "host", cwd=place)
     assert replayed.code == 0, replayed
 
 
