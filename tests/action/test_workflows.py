@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import shutil
@@ -174,16 +175,35 @@ def test_a_capsule_is_fetched_compared_and_replayed(run_action: Stage, merged: M
     [capsule] = (project / ".repro-gate" / "capsules").glob("*.zip")
     data = capsule.read_bytes()
     shutil.rmtree(project / ".repro-gate")
-    with served(data, tmp_path) as (url, certificate):
-        path = copied(run_action, "replay-capsule.yml")
+    with served(data, tmp_path) as (url, certificate), GitHub() as github:
+        path = copied(run_action, "replay-capsule.yml", **{"github-token": "${{ secrets.GITHUB_TOKEN }}"})
         for digest, status in ((hashlib.sha256(data).hexdigest(), 0), ("0" * 64, 1)):
             words = ("--input", f"capsule_url={url}", "--input", f"capsule_sha256={digest}")
             event = events.workflow_dispatch(capsule_url=url, capsule_sha256=digest)
             env = {"SSL_CERT_FILE": str(certificate)}
-            played = run_action.play(path, "workflow_dispatch", event, project, env=env, inputs=words)
+            played = run_action.play(
+                path, "workflow_dispatch", event, project, env=env, inputs=words, api=github.url, token=WRITE
+            )
             assert played.status == status, played.log
             assert ("5 of 5 replays showed the same failure" in played.log) is (status == 0)
             assert ("has the digest" in played.log) is (status == 1)
+            assert len(github.state.pulls) == 1
+    assert github.faults == []
+    _the_proposed_test_fails_until_it_is_mended(github, project)
+
+
+def _the_proposed_test_fails_until_it_is_mended(github: GitHub, project: Path) -> None:
+    for (branch, name), content in github.state.files.items():
+        assert branch.startswith("repro-gate/capsule-")
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_bytes(base64.b64decode(content))
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/capsules"]
+    red = subprocess.run(argv, cwd=project, check=False, capture_output=True, text=True)
+    assert (red.returncode, "1 failed" in red.stdout) == (1, True), red.stdout
+    mended = FLAKY["tests/test_label.py"].replace('" ".join({"new", "sale"})', '" ".join(sorted({"new", "sale"}))')
+    write(project, {"tests/test_label.py": mended})
+    green = subprocess.run(argv, cwd=project, check=False, capture_output=True, text=True)
+    assert (green.returncode, "1 passed" in green.stdout) == (0, True), green.stdout
 
 
 # --- eight shards ---------------------------------------------------------------------------------

@@ -11,13 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import TextIO
 
+from repro_gate import capsule
 from repro_gate.action import context as contexts
 from repro_gate.action import inputs as given
 from repro_gate.action.context import Context
 from repro_gate.action.inputs import Inputs, Mode, When
 from repro_gate.action.jobs import mode_of
+from repro_gate.action.proposing import proposal
 from repro_gate.action.steps import page_of, pull_of, say
-from repro_gate.change.event import PullRequest, commits_of
+from repro_gate.change.event import PullRequest, commits_of, default_branch_of
 from repro_gate.errors import EvidenceRefused, ExitCode, ReproGateError, UsageError
 from repro_gate.github.annotations import of_check
 from repro_gate.github.commands import command, output
@@ -74,6 +76,8 @@ class _Step:
 
         if self.mode is Mode.REPORT:
             done = self._second_stage(remote)
+        elif self.mode is Mode.REPLAY:
+            done = self._replayed(remote)
         else:
             found = reading.read((Path(self.effects.environ.get("GATE_EVIDENCE", "")) / REPORT).read_bytes())
             done = self._of_this_job(found, remote)
@@ -89,6 +93,19 @@ class _Step:
         commits = commits_of(self.context.event)
         sha = commits.head if isinstance(commits, PullRequest) else self.context.sha
         return self._publish(found, remote, self.context.run_id, pull_of(self.context), sha)
+
+    def _replayed(self, remote: Callable[[], Remote]) -> Published:
+        """A capsule that showed its failure each time: a pull request with a test that fails until it is mended."""
+        if self.inputs.comment is When.OFF:
+            return Published()
+        [path] = Path(self.effects.environ.get("GATE_EVIDENCE", "")).glob("capsules/*.zip")
+        manifest = capsule.read(path).manifest
+        if manifest.proof is not None or not manifest.determinism.pinned:
+            return Published(notes=("No pull request: the capsule is a proof, or does not fail every time.",))
+        base = default_branch_of(self.context.event) or "main"
+        run = self.run_address(self.context.run_id)
+        url = remote().propose(proposal(manifest, path.read_bytes(), base=base, run=run))
+        return Published(reporter="pull-request", comment_url=url)
 
     def _second_stage(self, remote: Callable[[], Remote]) -> Published:
         """On workflow_run: whose pull request it is says GitHub; what the artifact holds is only shown."""
