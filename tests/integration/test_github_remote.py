@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from repro_gate.errors import EvidenceRefused, GitHubRefused, GitHubUnavailable
-from repro_gate.github.annotations import Annotation, Severity
+from repro_gate.github.annotations import Annotation
 from repro_gate.github.remote import Clock, Proposal, Remote, connect
+from repro_gate.report.remarks import Severity
 from tests.github_api.server import BROKEN, CLASSIC, HANGING, LIMIT, READONLY, SECONDARY, WRITE, GitHub, Trouble
 
 SHA = "b" * 40

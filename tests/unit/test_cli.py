@@ -14,7 +14,7 @@ from repro_gate import __version__
 from repro_gate.cli import main as command
 from repro_gate.cli import replaying
 from repro_gate.cli.scanning import Order, _rest, again
-from repro_gate.cli.session import guarded, terminal
+from repro_gate.cli.session import guarded, place_in_repository, terminal
 
 LONG = "word " * 60 + "end"
 
@@ -201,3 +201,23 @@ def test_where_a_capsule_was_unpacked_is_said_without_detours(
     monkeypatch.setattr("repro_gate.capsule.read", lambda _: SimpleNamespace(members={}))
     assert replaying.run_unpack(Path("c.zip"), Path("../capsule"), terminal(quiet=False, color=False)) == 0
     assert f" {tmp_path.resolve()}/capsule/repro.sh --repo ." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("configured", "started_in", "place"),
+    [
+        (["packages/one/pyproject.toml"], "packages/one", "packages/one"),
+        (["packages/one/pyproject.toml"], "packages/one/tests", "packages/one"),
+        (["pyproject.toml"], "packages/one", ""),
+        (["pyproject.toml"], ".", ""),
+        ([], ".", ""),
+    ],
+)
+def test_the_place_of_a_project_in_its_repository_is_where_its_ids_begin(
+    tmp_path: Path, configured: list[str], started_in: str, place: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "packages/one/tests").mkdir(parents=True)
+    for name in configured:
+        (tmp_path / name).write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
+    assert place_in_repository(tmp_path / started_in) == place

@@ -13,7 +13,6 @@ from repro_gate.github.annotations import (
     A_REQUEST,
     A_RUN,
     Annotation,
-    Severity,
     chunks,
     of_check,
     ordered,
@@ -34,6 +33,7 @@ from repro_gate.model import (
     Trouble,
     Zone,
 )
+from repro_gate.report.remarks import Severity
 
 TEXTS = st.text(max_size=60)
 
@@ -169,9 +169,24 @@ def refused(path: str) -> GateResult:
 
 
 def test_a_refusal_stands_where_it_failed_in_the_repository() -> None:
-    [found] = of_check(check(refused("src/a.py")), {}, "packages/one")
+    """Frames are told from its top, ids from the project's directory in it."""
+    [found] = of_check(check(refused("packages/one/src/a.py")), {}, "packages/one")
     assert (found.path, found.line, found.severity) == ("packages/one/src/a.py", 12, Severity.ERROR)
     assert "\n" not in found.printed
+
+
+@pytest.mark.parametrize(
+    ("prefix", "path"),
+    [
+        ("packages/one", "packages/one/tests/test_a.py"),
+        ("./packages/one/", "packages/one/tests/test_a.py"),
+        (".", "tests/test_a.py"),
+        ("", "tests/test_a.py"),
+    ],
+)
+def test_without_a_frame_a_refusal_stands_at_its_test(prefix: str, path: str) -> None:
+    [found] = of_check(check(refused("/usr/lib/x.py")), {}, prefix)
+    assert (found.path, found.line) == (path, 1)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.py", "a\n.py", ""])

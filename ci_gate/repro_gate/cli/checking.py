@@ -14,14 +14,15 @@ from typing import Any
 from repro_gate.change import open_repository
 from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
+from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ConfigError, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
+from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.model import CheckReport
 from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
 from repro_gate.pipeline.request import system_effects
-from repro_gate.report import as_markdown, check_json, check_terminal
+from repro_gate.report import as_markdown, as_sarif, check_json, check_junit, check_terminal
 from repro_gate.report.check_outcome import exit_code
 
 _CONFIGURATION = ("pyproject.toml", "repro-gate.toml")
@@ -40,14 +41,21 @@ class CheckOrder:
     overrides: Mapping[str, object]
     python: str | None = None
     report_json: Path | None = None
+    junit_xml: Path | None = None
+    sarif: Path | None = None
     summary: Path | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Where its report is written."""
+        return tuple(path for path in (self.report_json, self.junit_xml, self.sarif, self.summary) if path is not None)
 
 
 def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str]) -> int:
     """Do it, print it, write it; the exit code."""
     event = read_event(order.event) if order.event is not None else None
     gates = gates_of(order.gates)
-    refuse_unwritable(order.report_json, order.summary)
+    refuse_unwritable(*order.files)
     try:
         pair = resolve_change(order.directory, order.base, order.head, event, environ)
     except HistoryMissing as missing:
@@ -94,12 +102,17 @@ def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal) -> None:
         terminal.err.print(report.trouble.details, markup=False, soft_wrap=True)
     if order.report_json is not None:
         write_file(order.report_json, lambda stream: check_json.write(report, stream))
+    if order.junit_xml is not None:
+        write_file(order.junit_xml, lambda stream: check_junit.write(report, stream))
+    if order.sarif is not None:
+        inside = place_in_repository(order.directory)
+        steps = {str(reason): step for reason, step in NEXT_STEP.items()}
+        write_file(order.sarif, lambda stream: as_sarif.write_check(report, stream, inside, steps))
     if order.summary is not None:
         write_file(order.summary, lambda stream: stream.writelines([as_markdown.page(report)]))
     if not terminal.quiet:
-        for path in (order.report_json, order.summary):
-            if path is not None:
-                terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
+        for path in order.files:
+            terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
 
 
 def gates_of(text: str | None) -> tuple[str, ...]:

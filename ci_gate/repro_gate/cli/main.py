@@ -30,6 +30,10 @@ capsule_app = typer.Typer(help="Look into capsules without running anything of t
 app.add_typer(capsule_app, name="capsule")
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print findings only, no progress.")]
+_FILE: Any = {"metavar": "FILE", "show_default": False}
+ReportJson = Annotated[Path | None, typer.Option(help="Write the report as JSON.", **_FILE)]
+JunitXml = Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", **_FILE)]
+Sarif = Annotated[Path | None, typer.Option(help="Write the findings as SARIF 2.1.0, for code scanning.", **_FILE)]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colours (also: NO_COLOR=1).")]
 
 
@@ -115,12 +119,9 @@ def scan(
         str | None,
         typer.Option(help="Processes at a time (default: one per core).", metavar="N", show_default=False),
     ] = None,
-    report_json: Annotated[
-        Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
-    ] = None,
-    junit_xml: Annotated[
-        Path | None, typer.Option(help="Write the report as JUnit XML.", metavar="FILE", show_default=False)
-    ] = None,
+    report_json: ReportJson = None,
+    junit_xml: JunitXml = None,
+    sarif: Sarif = None,
     summary: Annotated[
         Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
     ] = None,
@@ -162,6 +163,7 @@ def scan(
         fork=not no_fork,
         report_json=report_json,
         junit_xml=junit_xml,
+        sarif=sarif,
         summary=summary,
         investigate=not no_causes,
     )
@@ -219,9 +221,9 @@ def check(
             help="Write the capsules of proofs there (default .repro-gate/capsules).", metavar="DIR", show_default=False
         ),
     ] = None,
-    report_json: Annotated[
-        Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
-    ] = None,
+    report_json: ReportJson = None,
+    junit_xml: JunitXml = None,
+    sarif: Sarif = None,
     summary: Annotated[
         Path | None, typer.Option(help="Write a page for reviewers as Markdown.", metavar="FILE", show_default=False)
     ] = None,
@@ -243,6 +245,8 @@ def check(
         overrides={"sandbox": sandbox, "image": image, "budget": budget, "jobs": jobs, "capsules": capsules},
         python=python,
         report_json=report_json,
+        junit_xml=junit_xml,
+        sarif=sarif,
         summary=summary,
     )
     _leave(lambda: run_check(order, consoles, dict(os.environ)), consoles)
@@ -362,9 +366,7 @@ def merge(
         list[Path] | None, typer.Argument(metavar="FILES", help="The files of all shards.", show_default=False)
     ] = None,
     plan: Annotated[Path, typer.Option(help="The plan.", metavar="FILE")] = Path("plan.json"),
-    report_json: Annotated[
-        Path | None, typer.Option(help="Write the report as JSON.", metavar="FILE", show_default=False)
-    ] = None,
+    report_json: ReportJson = None,
     summary: Annotated[
         Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
     ] = None,

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
+from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReproGateError
 from repro_gate.model import FlakeReport
 from repro_gate.pipeline.arguments import not_found, refuse_missing
 from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.pipeline.scan import scan
-from repro_gate.report import as_json, as_junit, scan_markdown
+from repro_gate.report import as_json, as_junit, as_sarif, scan_markdown
 from repro_gate.report.outcome import exit_code
 from repro_gate.report.terminal import Hints, view
 
@@ -43,13 +43,14 @@ class Order:
     fork: bool = True
     report_json: Path | None = None
     junit_xml: Path | None = None
+    sarif: Path | None = None
     summary: Path | None = None
     investigate: bool = True
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Where its report is written."""
-        return tuple(path for path in (self.report_json, self.junit_xml, self.summary) if path is not None)
+        return tuple(path for path in (self.report_json, self.junit_xml, self.sarif, self.summary) if path is not None)
 
 
 def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> int:
@@ -73,6 +74,9 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
             write_file(order.report_json, lambda stream: as_json.write(report, stream))
         if order.junit_xml is not None:
             write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
+        if order.sarif is not None:
+            inside, command = place_in_repository(order.directory), again(order, report.seed)
+            write_file(order.sarif, lambda stream: as_sarif.write_scan(report, stream, inside, command))
         if order.summary is not None:
             page = scan_markdown.page(report, again(order, report.seed))
             write_file(order.summary, lambda stream: stream.writelines([page]))

@@ -16,7 +16,9 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from repro_gate.config import find_root
 from repro_gate.errors import DiskFull, ExitCode, Interrupted, ReproGateError, UsageError, disk_full
+from repro_gate.experiment import find_tree
 from repro_gate.process import adopt_orphans, end_descendants
 
 _ONE_REQUEST = 1.0  # seconds
@@ -132,6 +134,12 @@ def refuse_unwritable(*paths: Path | None) -> None:
             )
         if path.is_dir():
             raise UsageError(f"{str(path)!r} is a directory.", next_step="Name a file in it.")
+
+
+def place_in_repository(directory: Path) -> str:
+    """The project's directory in its repository, as test ids begin there and what shows them does not; empty at the top."""
+    root, top = find_root(directory), find_tree(directory)[0]
+    return root.relative_to(top).as_posix() if root.is_relative_to(top) and root != top else ""
 
 
 def write_file(path: Path, write: Callable[[TextIO], None]) -> None:

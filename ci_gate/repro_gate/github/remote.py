@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from repro_gate.errors import EvidenceRefused, GitHubRefused, GitHubUnavailable, ReproGateError
-from repro_gate.github.annotations import Annotation, Severity, chunks
+from repro_gate.github.annotations import Annotation, chunks
+from repro_gate.report.remarks import Severity
 
 if TYPE_CHECKING:
     from github.Repository import Repository

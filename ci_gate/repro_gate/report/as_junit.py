@@ -37,9 +37,9 @@ def write(report: FlakeReport, stream: TextIO) -> None:
         suite["timestamp"] = report.started_at
     stream.write('<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n')
     stream.write(_opening(ElementTree.Element("testsuite", {key: legal(str(value)) for key, value in suite.items()})))
-    stream.write(_text(_properties(report)))
-    stream.writelines(_text(_testcase(test)) for test in report.tests)
-    stream.writelines(_text(_skipped(file)) for file in report.skipped_files)
+    stream.write(element_text(_properties(report)))
+    stream.writelines(element_text(_testcase(test)) for test in report.tests)
+    stream.writelines(element_text(_skipped(file)) for file in report.skipped_files)
     stream.write("</testsuite>\n</testsuites>\n")
 
 
@@ -59,10 +59,11 @@ def names(test_id: str) -> tuple[str, str]:
 
 def _opening(element: ElementTree.Element) -> str:
     """Only the start tag, so that the children can follow one at a time."""
-    return _text(element).removesuffix(" />\n") + ">\n"
+    return element_text(element).removesuffix(" />\n") + ">\n"
 
 
-def _text(element: ElementTree.Element) -> str:
+def element_text(element: ElementTree.Element) -> str:
+    """An element in ASCII, on a line of its own."""
     encoded: bytes = ElementTree.tostring(element, encoding="us-ascii", xml_declaration=False)
     return encoded.decode("ascii") + "\n"
 
