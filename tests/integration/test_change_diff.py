@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro_gate.change.diff import Change, ChangeKind, Lines, changed_lines, changes
+from repro_gate.change.diff import Change, ChangeKind, Lines, added_lines, changed_lines, changes
 from repro_gate.change.trees import Kind
 from tests.gitrepo import Repo, Tree, commit_tree
 from tests.integration.test_change_trees import NAMES
@@ -178,3 +178,14 @@ def test_binary_is_what_holds_zero_bytes_on_either_side(repo: Repo) -> None:
 def test_nothing_differs_between_a_commit_and_itself(repo: Repo) -> None:
     commit = repo.commit({"a": "1"})
     assert changes(repo.opened, commit, commit) == ()
+
+
+def test_added_lines_are_told_of_the_files_that_are_asked_for(repo: Repo) -> None:
+    base = {b"a.py": (FILE, b"1\n2\n"), b"b.py": (FILE, b"1\n")}
+    head = {b"a.py": (FILE, b"1\nx\n2\n"), b"b.py": (FILE, b"y\n"), b"new.py": (FILE, b"1\n2\n")}
+    first = commit_tree(repo, base)
+    second = commit_tree(repo, head, first)
+    asked = {"a.py", "new.py", "nowhere.py"}
+    found = added_lines(repo.opened, first, second, asked)
+    assert found == {"a.py": frozenset({2}), "new.py": frozenset({1, 2})}
+    assert added_lines(repo.opened, first, second, set()) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import io
 import json
@@ -24,7 +25,9 @@ from repro_gate.action.jobs import artifact_name, attempt_of, job_for, mode_of, 
 from repro_gate.action.replaying import fetched
 from repro_gate.action.steps import Effects, run
 from repro_gate.errors import CapsuleRefused, UsageError
+from repro_gate.model import Level, ReasonCode, Refused
 from repro_gate.process import Ended
+from tests.unit.test_report_reading import CHECK, written
 
 ROOT = Path(__file__).parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -305,6 +308,7 @@ def stage(
         fetch=lambda _url, _most: b"",
         program=("rg",),
         which=lambda _: "/usr/bin/python3",
+        added=lambda *_: {},
     )
     code = run(effects)
     text = (tmp_path / "output").read_text() if (tmp_path / "output").exists() else ""
@@ -348,6 +352,7 @@ def test_the_second_stage_runs_nothing(tmp_path: Path) -> None:
         fetch=never,
         program=(),
         which=never,
+        added=never,
     )
     assert run(effects) == 0
 
@@ -389,3 +394,44 @@ def test_a_capsule_is_taken_by_its_digest_alone(tmp_path: Path) -> None:
         fetched(inputs, lambda _url, _most: b"other", tmp_path / "more")
     with pytest.raises(UsageError, match="needs the inputs"):
         fetched(Inputs(), lambda _url, _most: b"", tmp_path)
+
+
+def test_what_stands_on_a_changed_line_is_told_first(tmp_path: Path) -> None:
+    def attend(argv: tuple[str, ...], **_: object) -> Ended:
+        [path] = [word.partition("=")[2] for word in argv if word.startswith("--report-json=")]
+        gate = dataclasses.replace(
+            CHECK.gates[0],
+            findings=(),
+            proved=(),
+            refused=tuple(
+                Refused(id=f"tests/test_{name}.py::t", reason=ReasonCode.FAILS_ON_HEAD, why="w") for name in "ab"
+            ),
+        )
+        report = dataclasses.replace(CHECK, gates=(gate,), levels={gate.gate: Level.BLOCK}, trouble=None, policy=())
+        Path(path).write_bytes(written(report))
+        return Ended(status=1)
+
+    asked: list[tuple[Path, str, str, frozenset[str]]] = []
+
+    def added(*words: Any) -> dict[str, frozenset[int]]:
+        asked.append(words)
+        return {"tests/test_b.py": frozenset({1})}
+
+    environ = {"GITHUB_EVENT_NAME": "push", "GITHUB_WORKSPACE": str(tmp_path), "RUNNER_TEMP": str(tmp_path)}
+    out = io.StringIO()
+    code = run(
+        Effects(
+            environ=environ,
+            out=out,
+            attend=attend,
+            token=lambda: "t",
+            fetch=lambda _url, _most: b"",
+            program=("rg",),
+            which=lambda _: None,
+            added=added,
+        )
+    )
+    assert code == 1
+    files = re.findall(r"::error file=([\w/.]+),", out.getvalue())
+    assert files == ["tests/test_b.py", "tests/test_a.py"]
+    assert asked == [(tmp_path, CHECK.base, CHECK.head, frozenset({"tests/test_a.py", "tests/test_b.py"}))]

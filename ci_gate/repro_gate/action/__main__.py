@@ -8,12 +8,15 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from repro_gate.action import reporting, steps
+from repro_gate.action.context import without_runner
 from repro_gate.action.fetching import fetch
 from repro_gate.action.reporting import report
 from repro_gate.action.steps import run
+from repro_gate.change import added_lines, open_repository
 from repro_gate.github.remote import Clock, connect
 from repro_gate.process import attend
 
@@ -25,6 +28,11 @@ def _program() -> tuple[str, ...]:
     ]
     text = f"import runpy, sys; sys.path[:0] = {ours!r}; sys.argv[0] = 'repro-gate'; runpy.run_module('repro_gate', run_name='__main__')"
     return (sys.executable, "-P", "-c", text)
+
+
+def _added(workspace: Path, base: str, head: str, paths: frozenset[str]) -> Mapping[str, frozenset[int]]:
+    """Asked of git without the runner's variables."""
+    return added_lines(open_repository(workspace, without_runner(os.environ)), base, head, paths)
 
 
 def main() -> int:
@@ -49,6 +57,7 @@ def main() -> int:
             fetch=fetch,
             program=_program(),
             which=shutil.which,
+            added=_added,
         )
     )
 

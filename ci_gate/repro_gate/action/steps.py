@@ -6,6 +6,7 @@ Belongs here: what is run, read and written in which order. Does not belong here
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
@@ -35,7 +36,8 @@ _CODES = {130: ExitCode.INCONCLUSIVE}
 class Effects:
     """What a step needs of the world. ``attend`` runs a command with our outputs; ``fetch`` gets an address.
 
-    ``program`` is how our own command is called; ``which`` finds the tests' interpreter on the path.
+    ``program`` is how our own command is called; ``which`` finds the tests' interpreter on the path; ``added`` tells
+    which lines a change adds to some files of a checkout.
     """
 
     environ: Mapping[str, str]
@@ -45,6 +47,7 @@ class Effects:
     fetch: Callable[[str, int], bytes]
     program: tuple[str, ...]
     which: Callable[[str], str | None]
+    added: Callable[[Path, str, str, frozenset[str]], Mapping[str, frozenset[int]]]
 
 
 def run(effects: Effects) -> int:
@@ -154,6 +157,10 @@ class _Run:
         prefix = self.inputs.working_directory
         if isinstance(report, CheckReport):
             found = of_check(report, {}, prefix)
+            paths = frozenset(each.path for each in found if each.path)
+            with contextlib.suppress(ReproGateError):  # a job that merges has no checkout
+                added = self.effects.added(self.context.workspace, report.base, report.head, paths)
+                found = of_check(report, added, prefix)
         elif isinstance(report, FlakeReport):
             found = of_scan(report, prefix)
         for each in printable(found):

@@ -6,7 +6,7 @@ judging a change. Nothing here alters the user's work tree, index, refs or confi
 
 from repro_gate.change.claims import Claims, claims, messages_between
 from repro_gate.change.configuration import Parts, parts_changed
-from repro_gate.change.diff import Change, ChangeKind, Lines, changed_lines, changes
+from repro_gate.change.diff import Change, ChangeKind, Lines, added_lines, changed_lines, changes
 from repro_gate.change.event import Description, describe
 from repro_gate.change.git import Head, head, newest_files
 from repro_gate.change.history import named_commit
@@ -36,6 +36,7 @@ __all__ = [
     "Pair",
     "Parts",
     "Repository",
+    "added_lines",
     "apply",
     "changed_lines",
     "changes",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from repro_gate.change.repository import Repository, is_zero
@@ -116,6 +116,12 @@ def changed_lines(repository: Repository, change: Change) -> Lines:
         removed.update(_span(hunk[1], hunk[2]))
         added.update(_span(hunk[3], hunk[4]))
     return Lines(removed=frozenset(removed), added=frozenset(added))
+
+
+def added_lines(repository: Repository, base: str, head: str, paths: Collection[str]) -> dict[str, frozenset[int]]:
+    """The lines that a change adds to some of its files. Raises GitFailed."""
+    wanted = [change for change in changes(repository, base, head) if change.path in paths] if paths else []
+    return {change.path: changed_lines(repository, change).added for change in wanted}
 
 
 def _parsed(raw: bytes) -> Iterable[Change]:
