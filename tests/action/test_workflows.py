@@ -79,7 +79,7 @@ def test_a_fix_passes(run_action: Stage, merged: Merged, name: str, event: str) 
 def test_a_night_finds_a_flake_and_opens_an_issue(run_action: Stage, merged: Merged) -> None:
     project = merged(FLAKY)
     with GitHub() as github:
-        path = copied(run_action, "nightly-scan.yml", seeds="8", **{"github-token": "${{ secrets.GITHUB_TOKEN }}"})
+        path = copied(run_action, "nightly-scan.yml", seeds="20", **{"github-token": "${{ secrets.GITHUB_TOKEN }}"})
         played = run_action.play(path, "schedule", events.schedule(), project, api=github.url, token=WRITE)
         assert played.status == 1, played.log
         [issue] = github.state.issues.values()
