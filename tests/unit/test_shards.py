@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from repro_gate.errors import EvidenceRefused, ShardsIncomplete
 from repro_gate.model import CheckReport, FlakeReport, GateVerdict
 from repro_gate.pipeline import shards
-from repro_gate.pipeline.shards import Done, Plan, Shard, Unit
+from repro_gate.pipeline.shards import Done, Plan, Shard, Unit, Why
 from repro_gate.report import as_json, check_json
 from tests.unit.test_report_reading import CHECK, SCAN, STABLE
 
@@ -28,7 +28,7 @@ def units(number: int) -> list[Unit]:
 
 def plan(number: int = 4, parts: int = 2, **more: Any) -> Plan:
     made = units(number)
-    told: dict[str, Any] = {"version": "1", "kind": "scan", "created_at": CREATED, "seed": 7, **more}
+    told: dict[str, Any] = {"version": "1", "kind": "scan", "created_at": CREATED, "seed": 7, "head": "c" * 40, **more}
     return Plan(units=made, shards=shards.assigned(made, parts), **told)
 
 
@@ -144,7 +144,7 @@ def test_a_shard_that_the_plan_has_not_or_with_anothers_units_is_refused() -> No
 def test_a_check_is_its_gates_side_by_side_and_trouble_of_one_is_trouble_of_all() -> None:
     made = [Unit(id=gate.gate, gate=gate.gate) for gate in CHECK.gates]
     of = Plan(
-        version="1", kind="check", created_at=CREATED, seed=1, base="b", head="c", units=made,
+        version="1", kind="check", created_at=CREATED, seed=1, base="b" * 40, head="c" * 40, units=made,
         shards=[[unit.id] for unit in made],
     )  # fmt: skip
     left = []
@@ -156,16 +156,90 @@ def test_a_check_is_its_gates_side_by_side_and_trouble_of_one_is_trouble_of_all(
     assert isinstance(whole, CheckReport)
     assert [gate.gate for gate in whole.gates] == [gate.gate for gate in CHECK.gates]
     assert whole.verdict is GateVerdict.FAIL
-    lost = Done(id=made[0].id, trouble={"slug": "sandbox-lost", "text": "gone", "next_step": "start it"})
+    lost = Done(id=made[0].id, trouble=Why(slug="sandbox-lost", text="gone", next_step="start it"))
     left[0] = ("0", left[0][1].model_copy(update={"units": [lost]}))
     whole = shards.merge(of, left).report
     assert isinstance(whole, CheckReport)
     assert (whole.verdict, whole.trouble and whole.trouble.text) == (GateVerdict.INCONCLUSIVE, "gone")
 
 
+def of_gate(name: str = "fail-to-pass", **changes: Any) -> CheckReport:
+    alone = [gate for gate in CHECK.gates if gate.gate == name]
+    made: dict[str, Any] = {"gates": tuple(alone), "levels": {name: CHECK.levels[name]}, "trouble": None, **changes}
+    return dataclasses.replace(CHECK, **made)
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (of_gate(gates=(), levels={}), "holds the results of \\[\\], not of 'fail-to-pass'"),
+        (of_gate("flaky"), "holds the results of \\['flaky'\\]"),
+        (dataclasses.replace(CHECK, trouble=None), "holds the results of \\['fail-to-pass', 'flaky'\\]"),
+        (of_gate(base="d" * 40), "compares 'd{40}'"),
+        (of_gate(head="d" * 40), "compares 'b{40}' and 'd{40}'"),
+        (SCAN, "is that of a scan"),
+    ],
+    ids=["no result", "another gate", "two gates", "another base", "another head", "a scan"],
+)
+def test_a_report_counts_only_for_the_gate_and_commits_of_its_unit(
+    report: CheckReport | FlakeReport, said: str
+) -> None:
+    of = plan_of_a_gate()
+    done = Done(id="fail-to-pass", report=document(report))
+    left = [("a", Shard(plan=of.digest, index=0, attempt=1, complete=True, units=[done]))]
+    with pytest.raises(ShardsIncomplete, match=said):
+        shards.merge(of, left)
+
+
+def plan_of_a_gate() -> Plan:
+    unit = Unit(id="fail-to-pass", gate="fail-to-pass")
+    told: dict[str, Any] = {"version": "1", "created_at": CREATED, "seed": 1, "base": "b" * 40, "head": "c" * 40}
+    return Plan(kind="check", units=[unit], shards=[["fail-to-pass"]], **told)
+
+
+def test_a_gate_that_trouble_kept_from_its_result_is_told_by_the_trouble() -> None:
+    of = plan_of_a_gate()
+    done = Done(id="fail-to-pass", report=document(of_gate(gates=(), levels={}, trouble=CHECK.trouble)))
+    shard_of = Shard(plan=of.digest, index=0, attempt=1, complete=True, units=[done])
+    whole = shards.merge(of, [("a", shard_of)]).report
+    assert isinstance(whole, CheckReport)
+    assert whole.verdict is GateVerdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"seed": 8}, "is of seed 8"), ({"commit": "d" * 40}, "commit 'd{40}'"), ({"tests": ()}, "holds no test")],
+)
+def test_a_scan_counts_only_for_its_seed_its_commit_and_with_tests(changes: dict[str, Any], said: str) -> None:
+    of = plan(1, 1)
+    done = Done(id="u0", report=document(dataclasses.replace(report_of("u0"), **changes)))
+    with pytest.raises(ShardsIncomplete, match=said):
+        shards.merge(of, [("a", Shard(plan=of.digest, index=0, attempt=1, complete=True, units=[done]))])
+    check = Done(id="u0", report=document(CHECK))
+    with pytest.raises(ShardsIncomplete, match="is that of a check"):
+        shards.merge(of, [("a", Shard(plan=of.digest, index=0, attempt=1, complete=True, units=[check]))])
+
+
+def test_a_unit_has_a_report_or_a_trouble_and_not_both_or_neither() -> None:
+    with pytest.raises(ValueError, match="either a report or a trouble"):
+        Done(id="u0")
+    with pytest.raises(ValueError, match="either a report or a trouble"):
+        Done(id="u0", report={}, trouble=Why(slug="x", text="", next_step=""))
+
+
+def test_the_whole_is_as_hermetic_as_its_weakest_part() -> None:
+    of = plan(2, 1)
+    host = dataclasses.replace(SCAN.sandbox, name="host", hermetic=False)
+    second = dataclasses.replace(report_of("u1"), sandbox=host)
+    done = [Done(id="u0", report=document(report_of("u0"))), Done(id="u1", report=document(second))]
+    whole = shards.merge(of, [("a", Shard(plan=of.digest, index=0, attempt=1, complete=True, units=done))]).report
+    assert isinstance(whole, FlakeReport)
+    assert whole.sandbox == host
+
+
 def test_trouble_of_a_part_of_a_scan_makes_it_incomplete() -> None:
     of = plan(2, 2)
-    lost = Done(id="u0", trouble={"slug": "collection-failed", "text": "no list", "next_step": "x"})
+    lost = Done(id="u0", trouble=Why(slug="collection-failed", text="no list", next_step="x"))
     left = [
         (
             str(index),

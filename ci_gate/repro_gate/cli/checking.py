@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from repro_gate.change import open_repository
+from repro_gate.change import Pair, open_repository
 from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
@@ -60,8 +60,21 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
         pair = resolve_change(order.directory, order.base, order.head, event, environ)
     except HistoryMissing as missing:
         return _without_base(order, gates, missing, terminal, environ)
+    request = request_of(order, gates, event, pair, environ)
+    with Bar(terminal.err, quiet=terminal.quiet) as bar:
+        report = check(request, pair, system_effects(bar))
+    _tell(report, order, terminal)
+    if report.trouble is not None and report.trouble.slug == Interrupted.slug:
+        return int(ExitCode.INTERRUPTED)
+    return int(exit_code(report))
+
+
+def request_of(
+    order: CheckOrder, gates: tuple[str, ...], event: Mapping[str, Any] | None, pair: Pair, environ: Mapping[str, str]
+) -> CheckRequest:
+    """What is to be checked, by base's settings. Raises ConfigError."""
     settings, altered = settings_of(order, pair.base_sha, pair.head_sha, environ)
-    request = CheckRequest(
+    return CheckRequest(
         directory=order.directory,
         event=event,
         gates=gates,
@@ -72,12 +85,6 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
         altered=altered,
         capsules=order.directory / settings.capsules,
     )
-    with Bar(terminal.err, quiet=terminal.quiet) as bar:
-        report = check(request, pair, system_effects(bar))
-    _tell(report, order, terminal)
-    if report.trouble is not None and report.trouble.slug == Interrupted.slug:
-        return int(ExitCode.INTERRUPTED)
-    return int(exit_code(report))
 
 
 def _without_base(

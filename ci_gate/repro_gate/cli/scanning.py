@@ -55,18 +55,7 @@ class Order:
 
 def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> int:
     """Do it, print it, write it; the exit code."""
-    settings = load(find_root(order.directory), order.overrides, environ, order.options)
-    request = Request(
-        directory=order.directory,
-        arguments=(*settings.pytest_args, *order.arguments),
-        settings=settings,
-        python=interpreter_for(order, settings, environ),
-        image_python=order.python or settings.python or "python3",
-        fork=order.fork,
-        cwd_on_path=settings.invocation != "pytest" if order.cwd_on_path is None else order.cwd_on_path,
-        investigate=order.investigate,
-    )
-    refuse_missing(request.arguments, order.directory, environ)
+    request = request_of(order, environ)
     refuse_unwritable(*order.files)
 
     def write(report: FlakeReport) -> None:
@@ -109,6 +98,23 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
     if interrupted:
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
+
+
+def request_of(order: Order, environ: Mapping[str, str]) -> Request:
+    """What is to be scanned, with the project's settings. Raises ConfigError or UsageError."""
+    settings = load(find_root(order.directory), order.overrides, environ, order.options)
+    request = Request(
+        directory=order.directory,
+        arguments=(*settings.pytest_args, *order.arguments),
+        settings=settings,
+        python=interpreter_for(order, settings, environ),
+        image_python=order.python or settings.python or "python3",
+        fork=order.fork,
+        cwd_on_path=settings.invocation != "pytest" if order.cwd_on_path is None else order.cwd_on_path,
+        investigate=order.investigate,
+    )
+    refuse_missing(request.arguments, order.directory, environ)
+    return request
 
 
 def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:

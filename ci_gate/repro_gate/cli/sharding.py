@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,19 @@ from typing import Any
 from repro_gate import __version__
 from repro_gate.change import describe, head, open_repository
 from repro_gate.cli.checking import CheckOrder, again, gates_of, read_event, settings_of
+from repro_gate.cli.checking import request_of as check_request
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.scanning import Order, interpreter_for
+from repro_gate.cli.scanning import Order
+from repro_gate.cli.scanning import request_of as scan_request
 from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
-from repro_gate.config import find_root, load
-from repro_gate.errors import EvidenceRefused, ExitCode, ReproGateError, UsageError
-from repro_gate.model import CheckReport, Conditions, Experiment, FlakeReport
+from repro_gate.errors import EvidenceRefused, ExitCode, HistoryMissing, ReproGateError, UsageError
+from repro_gate.model import CheckReport, Conditions, Experiment, FlakeReport, Level
 from repro_gate.pipeline import shards
-from repro_gate.pipeline.arguments import refuse_missing
 from repro_gate.pipeline.bench import open_lab
-from repro_gate.pipeline.check import CheckRequest, check, resolve_change
-from repro_gate.pipeline.request import Effects, Request, system_effects
+from repro_gate.pipeline.check import check, levels_of, resolve_change
+from repro_gate.pipeline.request import Effects, system_effects
 from repro_gate.pipeline.scan import scan
-from repro_gate.pipeline.shards import Done, Plan, Shard, Unit
+from repro_gate.pipeline.shards import Done, Plan, Shard, Unit, Why
 from repro_gate.report import as_json, as_markdown, check_json, check_terminal, reading, scan_markdown
 from repro_gate.report import outcome as scan_outcome
 from repro_gate.report.check_outcome import exit_code as exit_code_of_check
@@ -55,7 +55,9 @@ class PlanOrder:
 def run_plan(order: PlanOrder, terminal: Terminal) -> int:
     """Write the plan and its matrix."""
     refuse_unwritable(order.out, order.matrix)
-    if order.shards != "auto" and not (order.shards.isdigit() and 1 <= int(order.shards) <= shards.MOST_SHARDS):
+    if order.shards != "auto" and not (
+        order.shards.isascii() and order.shards.isdigit() and 1 <= int(order.shards) <= shards.MOST_SHARDS
+    ):
         raise UsageError(
             f"--shards is {order.shards!r}; it must be a whole number from 1 to {shards.MOST_SHARDS}, or auto.",
             next_step="Correct it.",
@@ -83,15 +85,21 @@ def run_plan(order: PlanOrder, terminal: Terminal) -> int:
 def _plan_of_check(order: PlanOrder, effects: Effects) -> Plan:
     event = read_event(order.event) if order.event is not None else None
     pair = resolve_change(order.directory, order.base, order.head, event, effects.environ)
+    if pair.moved is not None:
+        raise HistoryMissing(pair.moved.text, next_step=pair.moved.next_step or None)
     said = describe(event or {})
     told = {"title": said.title, "body": said.body, "labels": list(said.labels), "author": said.author}
-    units = [Unit(id=gate, gate=gate, weight=4.0 if gate == "fail-to-pass" else 1.0) for gate in gates_of(order.gates)]
+    named = _check_order(order.directory, order.settings, pair.base_sha, pair.head_sha, order.arguments)
+    settings, _ = settings_of(named, pair.base_sha, pair.head_sha, effects.environ)
+    levels = levels_of(settings)
+    gates = [gate for gate in gates_of(order.gates) if levels[gate] is not Level.OFF]
+    units = [Unit(id=gate, gate=gate, weight=4.0 if gate == "fail-to-pass" else 1.0) for gate in gates]
     return _plan(order, effects, units, base=pair.base_sha, head=pair.head_sha, said=told if event else {})
 
 
 def _plan_of_scan(order: PlanOrder, effects: Effects) -> Plan:
     """Collect once, and pack files into units that can run alone."""
-    request = _scan_request(order.directory, order.arguments, order.settings, effects)
+    request = scan_request(_scan_order(order.directory, order.arguments, order.settings), effects.environ)
     effects.progress.phase("collecting", 1)
     with open_lab(request, effects) as (lab, _, _):
         facts = lab.collect(Experiment(tests=None, conditions=Conditions()))
@@ -99,6 +107,9 @@ def _plan_of_scan(order: PlanOrder, effects: Effects) -> Plan:
         for test, _ in facts.tests:
             file = test.partition("::")[0]
             tests[file] = tests.get(file, 0) + 1
+        for node in (*(node for node, _ in facts.errors), *facts.skipped):
+            # What cannot be collected is a part of the whole, too: its shard says so.
+            tests.setdefault(node.partition("::")[0], 1)
         groups = shards.grouped(tests, _seconds(order.durations))
         units = [
             Unit(id=f"files-{place + 1}", arguments=list(lab.arguments(files)), weight=weight)
@@ -109,7 +120,7 @@ def _plan_of_scan(order: PlanOrder, effects: Effects) -> Plan:
 
 def _plan(order: PlanOrder, effects: Effects, units: list[Unit], **more: Any) -> Plan:
     """Time and seed are those of the commit, so that the same commit has the same plan, whenever it is made."""
-    commit = more.get("head") or head(order.directory).commit
+    commit = more.setdefault("head", head(order.directory).commit)
     drawn = int(commit[:6], 16) if commit else int.from_bytes(effects.random_bytes(3), "big")
     return Plan(
         version=__version__,
@@ -187,8 +198,8 @@ def run_shard(order: ShardOrder, terminal: Terminal) -> int:
             except ReproGateError as error:
                 if error.exit_code is not ExitCode.INCONCLUSIVE:
                     raise
-                trouble = {"slug": error.slug, "text": str(error), "next_step": error.next_step}
-                done.append(Done(id=unit.id, trouble=trouble))
+                why = Why(slug=error.slug, text=str(error), next_step=error.next_step)
+                done.append(Done(id=unit.id, trouble=why))
                 code = error.exit_code
         codes.append(code)
         interrupted = code is ExitCode.INTERRUPTED
@@ -199,6 +210,15 @@ def run_shard(order: ShardOrder, terminal: Terminal) -> int:
         write(complete=True)
     terminal.err.print(f"written: {order.out}", markup=False, soft_wrap=True)
     return int(max(codes, key=lambda code: (code == ExitCode.INTERRUPTED, code == ExitCode.BLOCKED, code)))
+
+
+def _refuse_another_commit(plan: Plan, directory: Path) -> None:
+    there = head(directory).commit
+    if there != plan.head:
+        raise UsageError(
+            f"The plan is for commit {plan.head[:12] or 'none'}, and {there[:12] or 'none'} is checked out.",
+            next_step="Check out the plan's commit, or make a plan for this one.",
+        )
 
 
 def _at_the_plans_time(plan: Plan, effects: Effects) -> Effects:
@@ -212,9 +232,9 @@ def _run(plan: Plan, unit: Unit, order: ShardOrder, effects: Effects) -> tuple[d
     capsules = order.out.parent / "capsules"
     stream = io.StringIO()
     if plan.kind == "scan":
-        request = _scan_request(
-            order.directory, (), {**plan.settings, "seed": str(plan.seed), "capsules": str(capsules)}, effects
-        )
+        _refuse_another_commit(plan, order.directory)
+        given = {**plan.settings, "seed": str(plan.seed), "capsules": str(capsules)}
+        request = scan_request(_scan_order(order.directory, (), given), effects.environ)
         report = scan(dataclasses.replace(request, arguments=tuple(unit.arguments)), effects)
         as_json.write(report, stream)
         stopped = report.incomplete == "interrupted"
@@ -229,52 +249,33 @@ def _run(plan: Plan, unit: Unit, order: ShardOrder, effects: Effects) -> tuple[d
 
 
 def _check(plan: Plan, unit: Unit, order: ShardOrder, capsules: Path, effects: Effects) -> CheckReport:
-    overrides = {name: plan.settings.get(name) for name in ("sandbox", "image", "budget", "jobs")}
-    told = CheckOrder(
-        directory=order.directory,
-        arguments=tuple(plan.arguments),
-        base=plan.base,
-        head=plan.head,
-        gates=unit.gate,
-        event=None,
-        overrides={**overrides, "capsules": str(capsules), "seed": plan.seed},
-        python=plan.settings.get("python"),
-    )
+    told = _check_order(order.directory, plan.settings, plan.base, plan.head, plan.arguments)
     pair = resolve_change(order.directory, plan.base, plan.head, plan.said or None, effects.environ)
-    settings, altered = settings_of(told, pair.base_sha, pair.head_sha, effects.environ)
-    plain = dataclasses.replace(told, gates=None, overrides=overrides)
-    request = CheckRequest(
-        directory=order.directory,
-        event=plan.said or None,
-        gates=(unit.gate,),
-        settings=settings,
-        arguments=(*settings.pytest_args, *told.arguments),
-        python=told.python or settings.python,
-        command=again(plain, pair.base_sha, pair.head_sha),
-        altered=altered,
-        capsules=capsules,
-    )
-    return check(request, pair, effects)
+    kept = dataclasses.replace(told, overrides={**told.overrides, "capsules": str(capsules), "seed": plan.seed})
+    request = check_request(kept, (unit.gate,), plan.said or None, pair, effects.environ)
+    # The whole is repeated without what only a shard has.
+    whole = dataclasses.replace(request, command=again(told, pair.base_sha, pair.head_sha))
+    return check(whole, pair, effects)
 
 
-def _scan_request(
-    directory: Path, arguments: tuple[str, ...], given: Mapping[str, str | None], effects: Effects
-) -> Request:
-    """As ``repro-gate scan`` makes it."""
-    python = given.get("python")
-    overrides = {name: value for name, value in given.items() if name != "python"}
-    order = Order(directory=directory, arguments=arguments, overrides=overrides, door=(), python=python)
-    settings = load(find_root(directory), overrides, effects.environ)
-    request = Request(
+def _check_order(
+    directory: Path, given: Mapping[str, str | None], base: str, head: str, arguments: Sequence[str]
+) -> CheckOrder:
+    return CheckOrder(
         directory=directory,
-        arguments=(*settings.pytest_args, *arguments),
-        settings=settings,
-        python=interpreter_for(order, settings, effects.environ),
-        image_python=python or settings.python or "python3",
-        cwd_on_path=settings.invocation != "pytest",
+        arguments=tuple(arguments),
+        base=base,
+        head=head,
+        gates=None,
+        event=None,
+        overrides={name: given.get(name) for name in ("sandbox", "image", "budget", "jobs")},
+        python=given.get("python"),
     )
-    refuse_missing(request.arguments, directory, effects.environ)
-    return request
+
+
+def _scan_order(directory: Path, arguments: tuple[str, ...], given: Mapping[str, str | None]) -> Order:
+    overrides = {name: value for name, value in given.items() if name != "python"}
+    return Order(directory=directory, arguments=arguments, overrides=overrides, door=(), python=given.get("python"))
 
 
 # --- merge ---------------------------------------------------------------------------------------

@@ -12,15 +12,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from repro_gate.errors import EvidenceRefused, ShardsIncomplete
-from repro_gate.model import CheckReport, FlakeReport, Trouble
+from repro_gate.model import CheckReport, FlakeReport, Sandboxing, Trouble
 from repro_gate.report import reading
 
-PLAN, SHARD = "repro-gate/plan/v1", "repro-gate/shard/v1"
 MOST_SHARDS = 256
 MOST_UNITS = 32
 _SECONDS_A_SHARD = 600.0
@@ -69,12 +68,26 @@ class Plan(_Part):
         return [unit for unit in self.units if unit.id in self.shards[index]]
 
 
+class Why(_Part):
+    """Why a unit has no report."""
+
+    slug: Annotated[str, Field(min_length=1)]
+    text: str
+    next_step: str
+
+
 class Done(_Part):
-    """What a unit came to: its report (as report.json has it), or why there is none."""
+    """What a unit came to: its report (as report.json has it), or why there is none; never both, never neither."""
 
     id: str
     report: dict[str, Any] | None = None
-    trouble: dict[str, str] | None = None
+    trouble: Why | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.report is None) == (self.trouble is None):
+            raise ValueError("a unit has either a report or a trouble")
+        return self
 
 
 class Shard(_Part):
@@ -166,14 +179,35 @@ def merge(plan: Plan, shards: Iterable[tuple[str, Shard]]) -> Merged:
     reports, troubles = [], []
     for unit in plan.units:
         found = done[unit.id]
-        if found.report is not None:
-            reports.append(reading.read(json.dumps(found.report).encode()))
-        else:
-            told = found.trouble or {}
+        if found.trouble is not None:
             troubles.append(
-                Trouble(slug=told.get("slug", ""), text=told.get("text", ""), next_step=told.get("next_step", ""))
+                Trouble(slug=found.trouble.slug, text=found.trouble.text, next_step=found.trouble.next_step)
             )
+            continue
+        report = reading.read(json.dumps(found.report).encode())
+        if wrong := _not_of(plan, unit, report):
+            raise ShardsIncomplete(f"The report of unit {unit.id!a} {wrong}.")
+        reports.append(report)
     return Merged(report=_whole(plan, reports, troubles), notes=tuple(notes))
+
+
+def _not_of(plan: Plan, unit: Unit, report: CheckReport | FlakeReport) -> str:
+    """What makes a report none of this unit, or an empty string: it counts only for what the plan says."""
+    if isinstance(report, FlakeReport):
+        if plan.kind != "scan":
+            return "is that of a scan, not of a check"
+        if (report.seed, report.commit) != (plan.seed, plan.head):
+            return f"is of seed {report.seed} and commit {report.commit!a}, not of {plan.seed} and {plan.head!a}"
+        return "" if report.tests or report.incomplete else "holds no test"
+    if plan.kind != "check":
+        return "is that of a check, not of a scan"
+    if (report.base, report.head) != (plan.base, plan.head):
+        return f"compares {report.base!a} and {report.head!a}, not {plan.base!a} and {plan.head!a}"
+    gates = [gate.gate for gate in report.gates]
+    # What kept a gate from its result is told by the report; without that there must be one.
+    if gates == [unit.gate] or (not gates and report.trouble is not None):
+        return ""
+    return f"holds the results of {gates!a}, not of {unit.gate!a}"
 
 
 def _latest(plan: Plan, shards: Iterable[tuple[str, Shard]], notes: list[str]) -> dict[int, Shard]:
@@ -237,7 +271,7 @@ def _check(plan: Plan, reports: Sequence[CheckReport], troubles: Sequence[Troubl
         gates=tuple(gate for each in reports for gate in each.gates),
         levels={gate: level for each in reports for gate, level in each.levels.items()},
         command=f"repro-gate check --base={plan.base} --head={plan.head}",
-        sandbox=next((each.sandbox for each in reports if each.sandbox is not None), None),
+        sandbox=min((each.sandbox for each in reports if each.sandbox is not None), key=_hermetic, default=None),
         environment=next((each.environment for each in reports if each.environment), ""),
         python=next((each.python for each in reports if each.python), ""),
         pytest=next((each.pytest for each in reports if each.pytest), ""),
@@ -256,7 +290,9 @@ def _scan(plan: Plan, reports: Sequence[FlakeReport], troubles: Sequence[Trouble
     tests = [test for each in reports for test in each.tests]
     ended = _once([*(each.incomplete for each in reports if each.incomplete), *(each.text for each in troubles)])
     return replace(
-        _untimed(replace(reports[0], tests=tuple(tests))),
+        _untimed(
+            replace(reports[0], tests=tuple(tests), sandbox=min((each.sandbox for each in reports), key=_hermetic))
+        ),
         runs=min(each.runs for each in reports),
         directed_runs=max(each.directed_runs for each in reports),
         hash_seeds=min(each.hash_seeds for each in reports),
@@ -265,6 +301,11 @@ def _scan(plan: Plan, reports: Sequence[FlakeReport], troubles: Sequence[Trouble
         incomplete="; ".join(ended),
         started_at=plan.created_at,
     )
+
+
+def _hermetic(sandbox: Sandboxing) -> bool:
+    """The key of the least: the whole is as hermetic as its weakest part."""
+    return sandbox.hermetic
 
 
 def _untimed(report: FlakeReport) -> FlakeReport:
