@@ -91,8 +91,13 @@ def report(github: GitHub, tmp_path: Path, event: str, token: str, data: bytes, 
 def zipped(data: bytes, name: str = "report.json") -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr(name, data)
+        archive.writestr(name, data, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
+
+
+def broken(archive: bytes) -> bytes:
+    """The compressed bytes of an archive's first file made senseless; what surrounds them stays."""
+    return archive[:41] + bytes(255 for _ in archive[41:60]) + archive[60:]
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
@@ -156,15 +161,36 @@ def test_one_issue_for_each_finding_is_kept_up_to_date_over_nights(github: GitHu
         zipped(written(CHECK).replace(b'"seconds": 2.5', b'"seconds": NaN')),
         zipped(written(CHECK), "../report.json"),
         zipped(b" " * 10_000_000),
+        broken(zipped(b"x" * 100_000)),
     ],
-    ids=["no zip", "no report", "no number", "another path", "a bomb"],
+    ids=["no zip", "no report", "no number", "another path", "a bomb", "a broken stream"],
 )
 def test_a_hostile_artifact_is_refused_and_nothing_is_written(github: GitHub, tmp_path: Path, data: bytes) -> None:
     github.add_artifact(99, "repro-gate-99-1-gate", data)
     told = report(github, tmp_path, "workflow_run", WRITE, b"")
     assert told.status == 0
     assert "::warning" in told.said
+    assert "bug of repro-gate" not in told.said
     assert github.wrote() == []
+
+
+def test_a_bug_of_the_report_is_a_warning_and_no_red_job(github: GitHub, tmp_path: Path) -> None:
+    def connect(*_: str) -> Any:
+        raise ZeroDivisionError("so it is")
+
+    (tmp_path / "report.json").write_bytes(written(CHECK))
+    out = io.StringIO()
+    environ = {
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "GATE_EVIDENCE": str(tmp_path),
+        "INPUT_CHECK_RUN": "auto",
+        "GITHUB_SHA": HEAD,
+    }
+    effects = reporting.Effects(environ=environ, out=out, token=lambda: "t", connect=connect)
+    assert reporting.report(effects) == 0
+    assert "::warning" in out.getvalue()
+    assert "ZeroDivisionError('so it is')" in out.getvalue()
 
 
 def test_the_pull_request_is_the_one_that_github_names_whatever_the_artifact_says(

@@ -26,6 +26,7 @@ from repro_gate.action.replaying import fetched
 from repro_gate.action.steps import Effects, run
 from repro_gate.errors import CapsuleRefused, UsageError
 from repro_gate.model import Level, ReasonCode, Refused
+from repro_gate.pipeline.check import GATES
 from repro_gate.process import Ended
 from tests.unit.test_report_reading import CHECK, written
 
@@ -83,6 +84,11 @@ def test_the_step_that_judges_gets_every_input_but_the_token() -> None:
 def test_no_text_of_an_expression_is_part_of_a_command() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
+
+
+def test_the_gates_and_levels_of_the_input_are_those_that_there_are() -> None:
+    assert given_inputs.GATES == GATES
+    assert set(given_inputs.LEVELS) == {*Level} - {Level.OFF}
 
 
 def test_defaults_of_the_action_are_accepted() -> None:

@@ -23,7 +23,6 @@ _TOKENS = (
     "GATE_EVIDENCE",
     "GATE_VENVS",
     "ACTION_PATH",
-    "GITHUB_TOKEN",
     "GH_TOKEN",
     "GH_ENTERPRISE_TOKEN",
     "NODE_AUTH_TOKEN",
@@ -47,6 +46,17 @@ class Context:
     output: Path | None = None
     summary: Path | None = None
     event: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def pull(self) -> int | None:
+        """The number of the pull request that the event is of."""
+        found = self.event.get("pull_request")
+        number = found.get("number") if isinstance(found, Mapping) else None
+        return number if isinstance(number, int) else None
+
+    def run_address(self, run_id: int) -> str:
+        """Where a person finds a run with its artifacts."""
+        return f"{self.server_url}/{self.repository}/actions/runs/{run_id}"
 
 
 def read(environ: Mapping[str, str]) -> Context:

@@ -13,7 +13,6 @@ from repro_gate.action.context import Context
 from repro_gate.action.inputs import Inputs, Mode
 from repro_gate.errors import UsageError
 
-_SECONDS = 60
 _BY_EVENT = {
     "pull_request": Mode.GATE,
     "merge_group": Mode.GATE,

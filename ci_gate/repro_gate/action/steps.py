@@ -10,7 +10,7 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -58,7 +58,7 @@ def run(effects: Effects) -> int:
         mode = mode_of(inputs, context)
         into = Path(tempfile.mkdtemp(prefix="repro-gate-", dir=context.temp))
         if mode is Mode.REPORT:
-            _answer(effects, context, {"verdict": "neutral", "publish": "true", "evidence": str(into)})
+            answer(context, {"verdict": "neutral", "publish": "true", "evidence": str(into)}, effects.token)
             return int(ExitCode.PASS)
         return _Run(effects=effects, context=context, inputs=inputs, mode=mode, into=into).all()
     except ReproGateError as error:
@@ -92,7 +92,7 @@ class _Run:
         told["artifact-name"] = artifact_name(self.mode, self.inputs, self.context)
         replayed = self.mode is Mode.REPLAY and code == ExitCode.PASS
         told["publish"] = "true" if report is not None or replayed else "false"
-        _answer(self.effects, self.context, told)
+        answer(self.context, told, self.effects.token)
         self._show(report, code, reason, refused)
         return code
 
@@ -150,7 +150,7 @@ class _Run:
     ) -> None:
         """The summary, the annotations, and a last line that says what it came to."""
         if report is not None:
-            page = page_of(report, self.context, self.context.run_id, pull_of(self.context))
+            page = page_of(report, self.context, self.context.run_id, self.context.pull)
             (self.into / "summary.md").write_text(page, encoding="utf-8")
             append_summary(self.context, page)
         found: tuple[Annotation, ...] = ()
@@ -198,10 +198,11 @@ def _report(job: Job) -> tuple[CheckReport | FlakeReport | None, dict[str, Any],
         return None, {}, refused
 
 
-def _answer(effects: Effects, context: Context, told: Mapping[str, str]) -> None:
+def answer(context: Context, told: Mapping[str, str], token: Callable[[], str]) -> None:
+    """Set outputs of this step."""
     if context.output is not None:
         with context.output.open("a", encoding="utf-8") as file:
-            file.writelines(output(name, value, effects.token) for name, value in told.items())
+            file.writelines(output(name, value, token) for name, value in told.items())
 
 
 def _refused(effects: Effects, error: ReproGateError) -> None:
@@ -212,20 +213,13 @@ def _refused(effects: Effects, error: ReproGateError) -> None:
         return
     code = error.exit_code
     verdict = "inconclusive" if code is ExitCode.INCONCLUSIVE else "error"
-    _answer(effects, replace(context), {"verdict": verdict, "reason": error.slug})
+    answer(context, {"verdict": verdict, "reason": error.slug}, effects.token)
     append_summary(context, f"## ❔ repro-gate: {error.slug}\n\n")
 
 
 def say(out: TextIO, error: ReproGateError) -> None:
     """An error as the runner shows it."""
     print(command("error", f"{error} Next: {error.next_step}", title="repro-gate"), file=out, flush=True)
-
-
-def pull_of(context: Context) -> int | None:
-    """The number of the pull request that the event is of."""
-    pull = context.event.get("pull_request")
-    number = pull.get("number") if isinstance(pull, Mapping) else None
-    return number if isinstance(number, int) else None
 
 
 def page_of(report: CheckReport | FlakeReport, context: Context, run_id: int, pull: int | None) -> str:
@@ -244,8 +238,8 @@ def _before_typing(report: CheckReport | FlakeReport, context: Context, run_id: 
     if any(test.capsule for test in _campaign(report)) or any(
         proof.capsule for gate in getattr(report, "gates", ()) for proof in gate.proved
     ):
-        address = f"{context.server_url}/{context.repository}/actions/runs/{run_id}"
-        lines.append(f"The folder `capsules` is in the artifact of [this run]({address}): unpack it into the checkout.")
+        where = context.run_address(run_id)
+        lines.append(f"The folder `capsules` is in the artifact of [this run]({where}): unpack it into the checkout.")
     return "\n" + " ".join(lines) + "\n" if lines else ""
 
 

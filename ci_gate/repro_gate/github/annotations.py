@@ -6,7 +6,6 @@ request). Does not belong here: sending them.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,10 +87,5 @@ def printable(found: Sequence[Annotation]) -> tuple[Annotation, ...]:
 def chunks(found: Sequence[Annotation]) -> Iterator[tuple[Annotation, ...]]:
     """What the API takes in one request: only those with a place."""
     placed = [each for each in found if each.path and each.line]
-    yield from itertools.batched(placed, A_REQUEST) if hasattr(itertools, "batched") else _batched(placed)
-
-
-def _batched(items: Sequence[Annotation]) -> Iterator[tuple[Annotation, ...]]:
-    """As itertools has it since Python 3.12."""
-    for start in range(0, len(items), A_REQUEST):
-        yield tuple(items[start : start + A_REQUEST])
+    for start in range(0, len(placed), A_REQUEST):
+        yield tuple(placed[start : start + A_REQUEST])

@@ -10,7 +10,7 @@ import re
 SUMMARY = 1024 * 1024  # bytes of a step's summary; a longer one is refused whole
 CHECK_RUN = 65_535  # bytes of a check run's summary
 COMMENT = 65_536  # characters of a comment
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
 
 
 def within(text: str, most: int, *, characters: bool = False) -> str:
@@ -36,7 +36,7 @@ def _bytes(text: str) -> int:
 def _cut(lines: list[str], kept: int) -> str:
     opened = ""
     for line in lines[:kept]:
-        found = _FENCE.match(line.lstrip()) if opened else _FENCE.match(line) or _FENCE.match(line.lstrip())
+        found = _FENCE.match(line.lstrip())
         if found is None:
             continue
         mark = found[1]
@@ -45,5 +45,5 @@ def _cut(lines: list[str], kept: int) -> str:
         elif mark[0] == opened[0] and len(mark) >= len(opened) and line.strip() == mark:
             opened = ""
     missing = len(lines) - kept
-    end = [*([opened] if opened else []), "", f"… {missing} more lines are in the report.", ""]
+    end = [*([opened] if opened else []), *([""] if kept else []), f"… {missing} more lines are in the report.", ""]
     return "\n".join([*lines[:kept], *end])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -287,9 +288,9 @@ def _limit(broken: Exception) -> float | None:
     headers = {name.lower(): value for name, value in (getattr(broken, "headers", None) or {}).items()}
     if getattr(broken, "status", 0) not in (403, 429):
         return None
-    if str(headers.get("retry-after", "")).isdigit():
+    if str(headers.get("retry-after", "")).isdecimal():
         return float(headers["retry-after"])
-    if headers.get("x-ratelimit-remaining") == "0" and str(headers.get("x-ratelimit-reset", "")).isdigit():
+    if headers.get("x-ratelimit-remaining") == "0" and str(headers.get("x-ratelimit-reset", "")).isdecimal():
         return -float(headers["x-ratelimit-reset"])
     text = str(getattr(broken, "data", "")).lower()
     return 60.0 if "rate limit" in text or broken.status == 429 else None  # type: ignore[attr-defined]
@@ -335,5 +336,5 @@ def _member(data: bytes, name: str) -> bytes | None:
             with archive.open(entries[0]) as file:
                 found = file.read(_LARGEST_ARTIFACT + 1)
             return found if len(found) <= _LARGEST_ARTIFACT else None
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError):
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError, zlib.error):
         return None
