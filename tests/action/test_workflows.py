@@ -247,6 +247,12 @@ jobs:
 """
 
 
+# Found in every campaign, whatever its seed draws: it fails when it is run alone.
+BRITTLE = {
+    "tests/test_basket.py": "BASKET = []\n\n\ndef test_add():\n    BASKET.append(1)\n\n\ndef test_total():\n    assert BASKET\n"
+}
+
+
 @pytest.mark.deep
 @pytest.mark.slow
 def test_eight_shards_with_a_gap_are_red_and_all_of_them_are_as_one(
@@ -256,7 +262,7 @@ def test_eight_shards_with_a_gap_are_red_and_all_of_them_are_as_one(
     write(
         project, {f"tests/test_{number}.py": f"def test_{number}():\n    assert {number} >= 0\n" for number in range(7)}
     )
-    write(project, FLAKY)
+    write(project, BRITTLE)
     commit(project, "eight files and one more")
 
     def play(shards: int, dies: str, place: str, attempt: str = "1") -> Played:
