@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.corpus import new_names, proofs, refused, traps
+from tests.corpus import new_names, proofs, refused, surroundings, traps
 from tests.corpus.shape import Shape
 
-SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *new_names.SHAPES, *refused.SHAPES, *traps.SHAPES)
+SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *new_names.SHAPES, *refused.SHAPES, *traps.SHAPES, *surroundings.SHAPES)
 
 
 def named(name: str) -> Shape:

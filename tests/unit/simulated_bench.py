@@ -104,6 +104,7 @@ class Sim:
     control: Behaviour | None = None
     hollow: Behaviour = field(default_factory=fails)
     named: Behaviour | None = None
+    surrounded: Behaviour | None = None
     reworded: Behaviour | None = None
     file: str = TESTS
     changed: bool = True
@@ -118,8 +119,8 @@ class Sim:
         return f"{self.file}::{self.name}"
 
     def on(self, side: Side) -> Any:
-        """What it does on a side. Names and words: who needs no new body needs no name, and words matter to none."""
-        like = {Side.NAMED: self.hollow, Side.REWORDED: self.head}
+        """What it does on a side. Who needs no new body needs no name; words and surroundings matter to none."""
+        like = {Side.NAMED: self.hollow, Side.REWORDED: self.head, Side.SURROUNDED: self.base}
         return getattr(self, side) or like.get(side)
 
     def item(self, side: Side) -> ItemFacts:

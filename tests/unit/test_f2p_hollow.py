@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repro_gate.gates.fail_to_pass.hollow import Filling, hollow
+from repro_gate.gates.fail_to_pass.hollow import Elsewhere, Filling, hollow
 
 
 def emptied(head: str, *lines: int, filling: Filling = Filling.NOTHING, base: str | None = None) -> str:
@@ -198,3 +198,40 @@ def test_hollowing_keeps_names_and_line_numbers(head: str, filling: Filling) -> 
     if text is not None:
         assert text.count("\n") == head.count("\n")
         assert _outline(text) == _outline(head)
+
+
+MOVED = "def total(prices):\n    found = 0\n    for price in prices:\n        found += price\n    return found\n"
+NEW_HOME = MOVED.replace("in prices", "in prices or ()")
+
+
+@pytest.mark.parametrize(
+    ("head", "called"),
+    [(NEW_HOME, "total"), (NEW_HOME.replace("def total", "def sum_of"), "sum_of")],
+    ids=["moved", "moved and renamed"],
+)
+def test_a_function_that_was_moved_and_mended_has_the_body_that_base_has_elsewhere(head: str, called: str) -> None:
+    elsewhere = Elsewhere.of([(MOVED, None), (None, head)])
+    text = hollow(head, range(1, 9), Filling.BASE, None, elsewhere)
+    assert text is not None
+    space: dict[str, Any] = {}
+    exec(text, space)
+    assert space[called]([1, 2]) == 3
+    with pytest.raises(TypeError, match="not iterable"):
+        space[called](None)
+
+
+def test_a_function_that_is_like_none_of_bases_is_new() -> None:
+    head = "def mean(prices):\n    return sum(prices) / len(prices)\n"
+    elsewhere = Elsewhere.of([(MOVED, None), (None, head)])
+    text = hollow(head, range(1, 9), Filling.BASE, None, elsewhere)
+    assert text is not None
+    assert "return None" in text
+
+
+def test_only_what_head_no_longer_has_can_have_been_renamed() -> None:
+    head = MOVED + NEW_HOME.replace("def total", "def sum_of")
+    elsewhere = Elsewhere.of([(MOVED, head)])
+    assert (set(elsewhere.named), dict(elsewhere.gone)) == ({"total"}, {})
+    text = hollow(head, range(6, 12), Filling.BASE, MOVED, elsewhere)
+    assert text is not None
+    assert text.count("return None") == 1

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from repro_gate.gates.fail_to_pass.names import with_names
+from repro_gate.gates.fail_to_pass.hollow import Elsewhere
+from repro_gate.gates.fail_to_pass.names import with_names, with_sayings
 
 BASE = """\
 \"\"\"Prices.\"\"\"
@@ -98,3 +99,25 @@ def test_a_new_module_is_hollow() -> None:
 def test_what_is_added_to_a_class_can_be_imported(added: str) -> None:
     with_more = BASE.replace("    value = 1\n", "    value = 1\n" + added)
     assert loaded(BASE, with_more)["Price"](1).value == 1
+
+
+def test_what_base_has_elsewhere_is_as_it_is_there() -> None:
+    moved = (
+        'LEAST = 1\nLIMIT = 10\nclass Price:\n    def half(self):\n        return "mended"\ndef new():\n    return 1\n'
+    )
+    base = 'LEAST = 1\nclass Price:\n    def half(self):\n        return "broken"\n'
+    found = loaded(None, moved, elsewhere=Elsewhere.of([(base, None), (None, moved)]))
+    assert found["Price"]().half() == "broken"
+    assert found["LEAST"] == 1
+    assert (found["LIMIT"] == 10, found["new"]()) == (False, None)
+
+
+def test_bases_product_says_heads_version_and_does_nothing_else_of_it() -> None:
+    base = '__version__ = "1"\n__author__ = (\n    "A",\n)\nLEAST = 1\ndef f():\n    return 1\n'
+    head = '__version__ = "2"\n__author__ = "A, B"\nLEAST = 2\nMORE = 1\ndef f():\n    return 2\n'
+    told = with_sayings(base, head)
+    assert told == "__version__ = '2'\n__author__ = 'A, B'\nLEAST = 1\ndef f():\n    return 1\n"
+    assert with_sayings(base, base) is None
+    assert with_sayings(None, head) is None
+    assert with_sayings(base, None) is None
+    assert with_sayings('__version__ = "1"; x = 1\n', '__version__ = "2"; x = 1\n') is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from repro_gate.gates.fail_to_pass.reword import reworded
+from repro_gate.gates.fail_to_pass.symbols import parse
 
 HERE = Path(__file__).parents[2]
 FILES = sorted((HERE / "ci_gate" / "repro_gate" / "gates").rglob("*.py"))
@@ -60,6 +62,56 @@ def test_text_and_bytecode_differ_and_what_it_does_does_not() -> None:
         assert one.__code__.co_code != other.__code__.co_code
         assert one.__doc__ == other.__doc__
         assert one.__code__.co_firstlineno <= other.__code__.co_firstlineno <= one.__code__.co_firstlineno + 1
+
+
+BASE = """\
+import os
+
+
+def total(prices, first=0):
+    \"\"\"Doc.\"\"\"
+    return round(os.fspath(prices[first + 1:]), 7)
+
+
+class Till:
+    def add(self, price):
+        super().add(price)
+        yield "sixpence"
+"""
+
+
+def test_what_base_said_is_there_too_and_never_runs() -> None:
+    head = BASE.replace("round(os.fspath(prices[first + 1:]), 7)", "sum(prices)").replace(
+        'yield "sixpence"', "return 3"
+    )
+    found = reworded(head, BASE)
+    assert found is not None
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    exec(head, before)
+    exec(found, after)
+    one, other = before["total"], after["total"]
+    assert one([1, 2]) == other([1, 2]) == 3
+    assert "round(os.fspath(prices[first + 1:]), 7)" in found
+    assert 7 not in one.__code__.co_consts
+    assert 7 in other.__code__.co_consts
+    assert {"round", "fspath"} <= set(other.__code__.co_names) - set(one.__code__.co_names)
+    assert "sixpence" in str(after["Till"].add.__code__.co_consts)
+    assert not after["Till"].add.__code__.co_flags & inspect.CO_GENERATOR
+
+
+def test_a_function_that_did_not_change_says_nothing_of_base() -> None:
+    found = reworded(HEAD + "\n\nA = 1\n", HEAD)
+    assert found is not None
+    assert found.count("__name__ or") == 1  # the module's
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_whatever_base_says_the_result_is_python(path: Path) -> None:
+    text = path.read_text()
+    base = text.replace("return ", "return not ").replace("    if ", "    if not ").replace(" = ", " = 5 - ")
+    found = reworded(text, base if parse(base) is not None else text + "A = 1\n")
+    assert parse(found) is not None
 
 
 def test_what_cannot_be_read_is_left_out() -> None:

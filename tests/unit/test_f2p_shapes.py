@@ -425,6 +425,23 @@ def test_a_test_that_fails_in_file_order_and_passes_alone_is_order_dependent() -
     came_to(judged(Sim(name="test_a", base=passes()), Sim(name=NEW, head=polluted)), FAIL, "order_dependent")
 
 
+def test_a_test_that_passes_with_bases_product_looks_at_its_surroundings() -> None:
+    came_to(judged(old(), Sim(name=NEW, surrounded=passes())), FAIL, "does_not_exercise")
+    raised = Sim(name=NEW, base=fails("FileNotFoundError", "TP"), surrounded=passes())
+    came_to(judged(old(), raised), FAIL, "does_not_exercise")
+    came_to(judged(old(), Sim(name=NEW, surrounded=comes_to(Outcome.NOT_RUN))), PASS, "proved")
+
+
+def test_the_surroundings_are_heads_and_the_product_and_its_data_are_bases() -> None:
+    says = product(BASE_TEXT + '__version__ = "1"\n', HEAD_TEXT + '__version__ = "2"\n')
+    change = case(product=(says,), package_data=frozenset({"pkg/rates.json"}))
+    bench = SimBench(sims=[old(), Sim(name=NEW)])
+    came_to(prove(change, bench, FIX, POLICY), PASS, "proved")
+    [stage] = {request.stage for request in bench.asked if request.stage.side is Side.SURROUNDED}
+    assert stage.restored == (PRODUCT, "pkg/rates.json")
+    assert dict(stage.replaced) == {PRODUCT: BASE_TEXT + "__version__ = '2'\n"}
+
+
 def test_a_test_that_fails_on_head_in_other_words_looks_at_the_text() -> None:
     result = judged(old(), Sim(name=NEW, reworded=fails()))
     came_to(result, FAIL, "does_not_exercise")

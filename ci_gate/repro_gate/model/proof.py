@@ -24,20 +24,22 @@ class GateVerdict(enum.StrEnum):
 class Side(enum.StrEnum):
     """The trees of a proof: base as it is, base with head's tests, head, and those that are made of them.
 
-    HOLLOW: head with hollow bodies; NAMED: base with head's names; REWORDED: head in other words.
+    HOLLOW: head with hollow bodies; SURROUNDED: base's product, and all else as head has it; NAMED: the same with
+    head's names in the product; REWORDED: head in other words.
     """
 
     CONTROL = "control"
     BASE = "base"
     HEAD = "head"
     HOLLOW = "hollow"
+    SURROUNDED = "surrounded"
     NAMED = "named"
     REWORDED = "reworded"
 
     @property
     def origin(self) -> Side:
         """The side whose tree it is made from."""
-        return {Side.HOLLOW: Side.HEAD, Side.REWORDED: Side.HEAD, Side.NAMED: Side.BASE}.get(self, self)
+        return self if self in (Side.CONTROL, Side.BASE) else Side.HEAD
 
 
 class ReasonCode(enum.StrEnum):

@@ -184,11 +184,13 @@ class LabBench:
         self._labs.clear()
 
     def _tree(self, stage: Stage) -> Path:
-        """The tree of a side, with some files replaced or added; a hollow one is made from head's, one with head's names from base's."""
-        if not stage.replaced:
+        """The tree of a side; those that are none of a commit are made from one, with files of base or others."""
+        if stage.side in self.trees:
             return self.trees[stage.side]
         tree = self.directory / f"{stage.side}-{len(self._labs)}"
         shutil.copytree(self.trees[stage.side.origin], tree, symlinks=True)
+        for path in stage.restored:
+            _restore(self.trees[Side.CONTROL] / path, tree / path)
         for path, text in stage.replaced:
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text, encoding="utf-8", newline="")
@@ -201,13 +203,23 @@ class LabBench:
                 yield f"{module} ({place})"
 
 
+def _restore(old: Path, place: Path) -> None:
+    """Let a path be what it is in base's tree."""
+    if place.is_symlink() or place.exists():
+        shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
+    if old.is_symlink() or old.is_file():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(old, place, follow_symlinks=False)
+
+
 def _words(stage: Stage) -> str:
     words = {
         Side.CONTROL: "base as it is",
         Side.BASE: "base with the new tests",
         Side.HEAD: "head",
         Side.HOLLOW: "head with hollow bodies",
-        Side.NAMED: "base with head's names",
+        Side.SURROUNDED: "base's product in head's surroundings",
+        Side.NAMED: "base's product with head's names",
         Side.REWORDED: "head in other words",
     }
     return words[stage.side] + (", lenient" if stage.lenient else "")

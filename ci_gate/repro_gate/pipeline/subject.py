@@ -7,6 +7,7 @@ belong here: running anything, and what the facts mean.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -39,6 +40,8 @@ from repro_gate.model import ReasonCode, Side
 # Git's store for large files keeps this in place of a file.
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _GUARDS = (".github/workflows/", ".github/actions/")
+# It says what the product is called, not what it does.
+_VERSION_FILE = re.compile(r"_*version(\.[a-z]+)?", re.IGNORECASE)
 _PROSE_FOLDERS = frozenset(
     {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
 )
@@ -198,7 +201,8 @@ def _is_package_data(change: Change, layout: Layout) -> bool:
     path = change.path
     if path.endswith(".py") or not layout.is_product(path) or change.submodule:
         return False
-    return not (is_configuration(path) or is_mixed_file(path) or is_dependency_file(path) or is_prose(path))
+    says = _VERSION_FILE.fullmatch(PurePosixPath(path).name) is not None
+    return not (says or is_configuration(path) or is_mixed_file(path) or is_dependency_file(path) or is_prose(path))
 
 
 def is_prose(path: str) -> bool:

@@ -39,7 +39,7 @@ NEXT_STEP: Mapping[Code, str] = {
     Code.NETWORK_ATTEMPT: "Replace the network in the test: it tries to reach it and ignores that it cannot.",
     Code.NETWORK_ALLOWED: "Nothing; a test that may use the network is no proof.",
     Code.SKIPPED_ON_HEAD: "Let the test run where the gate runs, or run the gate where the test runs.",
-    Code.DOES_NOT_EXERCISE: "Call the changed code: the test looks at its text, version or history.",
+    Code.DOES_NOT_EXERCISE: "Check what the changed code does: the test looks at a text, a version, history or files that are no product.",
     Code.EXERCISE_UNSEEN: "Call the changed code in the test's own process as well.",
     Code.HOLLOW_UNCLEAR: "Assert on what the new code returns before using it further.",
     Code.BUSY: "Run the gate again when the machine is less busy.",

@@ -138,12 +138,13 @@ class Policy:
 class Stage:
     """A tree in a state: a side, names it may lack, files replaced or added, whose environment it runs in.
 
-    ``replaced`` holds paths and texts; ``environment`` is HEAD unless base's own dependencies are
-    asked for (then BASE).
+    ``restored`` are paths that are as on base, or gone as there; ``replaced`` holds paths and texts. ``environment``
+    is HEAD unless base's own dependencies are asked for (then BASE).
     """
 
     side: Side
     lenient: Lenient | None = None
+    restored: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
     environment: Side = Side.HEAD
 

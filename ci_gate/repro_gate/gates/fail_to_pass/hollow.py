@@ -8,13 +8,15 @@ Does not belong here: running the result.
 from __future__ import annotations
 
 import ast
+import difflib
 import enum
 import io
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from repro_gate.gates.fail_to_pass.symbols import Function, functions, parse
 
+_ALIKE = 0.75  # of two bodies: one was made of the other, or it does no harm to take it for that
 _ABSORB = "return __import__('unittest.mock', fromlist=['MagicMock']).MagicMock()"
 
 
@@ -39,33 +41,84 @@ class _Edit:
     text: str
 
 
-def hollow(head: str, changed: Iterable[int], filling: Filling, base: str | None = None) -> str | None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Elsewhere:
+    """Bodies of base by qualified name: of all changed files, and those that head no longer has where they were.
+
+    ``constants`` are base's assignments to plain names, as syntax without positions.
+    """
+
+    named: Mapping[str, list[str]] = field(default_factory=dict)
+    gone: Mapping[str, list[str]] = field(default_factory=dict)
+    constants: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, texts: Iterable[tuple[str | None, str | None]]) -> Elsewhere:
+        """From base's and head's text of each changed file."""
+        named: dict[str, list[str]] = {}
+        gone: dict[str, list[str]] = {}
+        constants: set[str] = set()
+        for base, head in texts:
+            before, after = parse(base), parse(head)
+            nodes = ast.walk(before) if before is not None else ()
+            constants |= {ast.dump(node) for node in nodes if isinstance(node, ast.Assign | ast.AnnAssign)}
+            there = {name for name, _ in functions(after)} if after is not None else set()
+            for name, body in _bodies(base).items():
+                named.setdefault(name, body)
+                if name not in there:
+                    gone[name] = body
+        return cls(named={**named, **gone}, gone=gone, constants=frozenset(constants))
+
+    def body_of(self, name: str, function: Function) -> list[str]:
+        """The body that a new function was made of: that of the same name, else the one most like it, or none."""
+        if name in self.named:
+            return self.named[name]
+        own = "\n".join(_lines_of(function))
+        most: float = _ALIKE
+        likest: list[str] = []
+        for old in self.gone.values():
+            matcher = difflib.SequenceMatcher(None, "\n".join(old), own)
+            # The exact ratio takes long; these are upper bounds of it.
+            if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= most and matcher.ratio() >= most:
+                most, likest = matcher.ratio(), old
+        return likest
+
+
+def hollow(
+    head: str,
+    changed: Iterable[int],
+    filling: Filling,
+    base: str | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> str | None:
     """Head's source with the functions on changed lines hollowed; None where there is none, or no syntax.
 
-    Functions that are new have all of their lines changed. Nested functions go with the outer one.
+    Functions that are new have all of their lines changed. Nested functions go with the outer one. BASE also finds
+    bodies that base has ``elsewhere``: a function that was moved or renamed, and mended, is nothing new.
     """
     tree = parse(head)
     if tree is None:
         return None
     lines = frozenset(changed)
     bodies = _bodies(base) if filling is Filling.BASE else {}
+    others = elsewhere if elsewhere is not None and filling is Filling.BASE else Elsewhere()
     edits: list[_Edit] = []
     for name, function in functions(tree):
         if not lines & set(_extent(function)) or is_only_declared(function):
             continue
         if any(edit.start <= (function.lineno, function.col_offset) < edit.end for edit in edits):
             continue  # inside of one that is hollow already
-        edits.append(_edit(name, function, filling, bodies))
+        old = bodies.get(name) or others.body_of(name, function)
+        edits.append(_edit(function, filling, old))
     text = _apply(head, edits) if edits else None
     return text if parse(text) is not None else None
 
 
-def _edit(name: str, function: Function, filling: Filling, bodies: dict[str, list[str]]) -> _Edit:
+def _edit(function: Function, filling: Filling, old: list[str]) -> _Edit:
     body = real_body(function)
     first, last = body[0], body[-1]
     start = (_first_line(first), first.col_offset)
     end = (last.end_lineno or last.lineno, last.end_col_offset or 0)
-    old = bodies.get(name, [])
     own_line = start[0] > function.lineno and not _shares_line(function, start[0])
     if old and len(old) <= (end[0] - start[0] + 1 if own_line else 1):
         text = f"\n{' ' * start[1]}".join(old)
@@ -100,11 +153,11 @@ def _bodies(base: str | None) -> dict[str, list[str]]:
     tree = parse(base)
     if tree is None:
         return {}
-    return {
-        name: "\n".join(ast.unparse(statement) for statement in real_body(function)).split("\n")
-        for name, function in functions(tree)
-        if not is_only_declared(function)
-    }
+    return {name: _lines_of(function) for name, function in functions(tree) if not is_only_declared(function)}
+
+
+def _lines_of(function: Function) -> list[str]:
+    return "\n".join(ast.unparse(statement) for statement in real_body(function)).split("\n")
 
 
 def _apply(text: str, edits: list[_Edit]) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from repro_gate.gates.fail_to_pass.hollow import Filling, is_only_declared, real_body, stand_in
+from repro_gate.gates.fail_to_pass.hollow import Elsewhere, Filling, is_only_declared, real_body, stand_in
 from repro_gate.gates.fail_to_pass.symbols import Function, parse, targets
 
 # They name the module's version, authors and exports: saying them is what they do.
@@ -22,6 +24,7 @@ _SAYS = re.compile(
 # Stands for a constant: it equals nothing, and a test that stumbles over it tells its name.
 NO_VALUE = "NoValue"
 _OBJECT = f"type({NO_VALUE!r}, (), {{}})()"
+_Said = (ast.Assign, ast.AnnAssign)
 _CLOSED = re.compile(r"Enum|Flag|TypedDict|NamedTuple|Protocol")
 # A name that a base class has was there before: overriding it is behaviour.
 _STRIP = """\
@@ -34,17 +37,19 @@ for _name in {names!r}:
 """
 
 
-def with_names(base: str | None, head: str | None, *, keep_calls: bool = False) -> str | None:
+def with_names(
+    base: str | None, head: str | None, *, keep_calls: bool = False, elsewhere: Elsewhere | None = None
+) -> str | None:
     """Base's source with head's names; None where head adds none, or there is no syntax.
 
     New constants become objects that equal nothing; with ``keep_calls`` only those that are written
-    as a value, since an import may need the others.
+    as a value, since an import may need the others. What base has ``elsewhere`` is as it is there.
     """
     after, before = parse(head), parse(base if base is not None else "")
     if after is None or before is None:
         return None
     plain = ast.dump(before)
-    merger = _Merger(keep_calls)
+    merger = _Merger(_Hollow(keep_calls, elsewhere or Elsewhere()))
     before.body = merger.merge(before.body, after.body, "")
     if ast.dump(before) == plain and base is not None:
         return None
@@ -55,9 +60,28 @@ def with_names(base: str | None, head: str | None, *, keep_calls: bool = False) 
     return text if parse(text) is not None else None
 
 
+def with_sayings(base: str | None, head: str | None) -> str | None:
+    """Base's source with what head's says of its version, authors and the like; None where they say the same."""
+    before, after = parse(base), parse(head)
+    if before is None or after is None or base is None:
+        return None
+    twins = {name: each for each in after.body if isinstance(each, _Said) for name in defined(each)}
+    lines = list(io.StringIO(base, newline=""))
+    told = False
+    begin = Counter(each.lineno for each in before.body)
+    for old in reversed([each for each in before.body if isinstance(each, _Said) and begin[each.lineno] == 1]):
+        names = list(defined(old))
+        new = twins.get(names[0]) if names else None
+        if new is not None and all(map(_SAYS.match, names)) and ast.dump(new) != ast.dump(old):
+            lines[old.lineno - 1 : old.end_lineno] = [ast.unparse(new) + "\n"]
+            told = True
+    text = "".join(lines)
+    return text if told and parse(text) is not None else None
+
+
 class _Merger:
-    def __init__(self, keep_calls: bool) -> None:
-        self._keep_calls = keep_calls
+    def __init__(self, emptier: _Hollow) -> None:
+        self._emptier = emptier
 
     def merge(self, base: Sequence[ast.stmt], head: Sequence[ast.stmt], owner: str) -> list[ast.stmt]:
         """Base's statements, and before the next one that both have, head's new ones."""
@@ -68,7 +92,7 @@ class _Merger:
         for statement in head:
             names = list(defined(statement))
             if names and not known & set(names):
-                waiting += self._hollow(statement)
+                waiting.append(self._emptier.emptied(statement, owner))
             elif names and waiting:
                 shared = next(name for name in names if name in known)
                 news.setdefault(shared, []).extend(waiting)
@@ -107,30 +131,59 @@ class _Merger:
         if new and not closed and not owner:
             yield from ast.parse(_STRIP.format(names=tuple(new), owner=qualified)).body
 
-    def _hollow(self, statement: ast.stmt) -> list[ast.stmt]:
-        """A new statement of head without what it does."""
-        return [_Hollow(self._keep_calls).visit(copy.deepcopy(statement))]
-
 
 class _Hollow(ast.NodeTransformer):
-    """Takes bodies out of functions and values out of constants."""
+    """Takes bodies out of functions and values out of constants, but for those that base has elsewhere."""
 
-    def __init__(self, keep_calls: bool) -> None:
+    def __init__(self, keep_calls: bool, elsewhere: Elsewhere) -> None:
         self._keep_calls = keep_calls
+        self._elsewhere = elsewhere
+        self._owner = ""
+
+    def emptied(self, statement: ast.stmt, owner: str) -> ast.stmt:
+        """A new statement of head, in the class ``owner`` (``Outer.``) or none, without what it does."""
+        self._owner = owner
+        found = self.visit(copy.deepcopy(statement))
+        assert isinstance(found, ast.stmt)
+        return found
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer, self._owner = self._owner, f"{self._owner}{node.name}."
+        self.generic_visit(node)
+        self._owner = outer
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return _emptied(node)
+        return self._function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return _emptied(node)
+        return self._function(node)
+
+    def _function(self, node: Function) -> ast.AST:
+        old = self._elsewhere.body_of(self._owner + node.name, node)
+        if not old:
+            return _emptied(node)
+        body = real_body(node)
+        kind = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        try:
+            standing = ast.parse(f"{kind} f():\n    " + "\n    ".join(old)).body[0]
+        except SyntaxError:  # a string of several lines, or an await
+            return _emptied(node)
+        assert isinstance(standing, Function)
+        node.body = [*node.body[: len(node.body) - len(body)], *standing.body]
+        return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        if ast.dump(node) in self._elsewhere.constants:
+            return node
         plain = all(isinstance(target, ast.Name) for target in node.targets)  # else it is taken apart
         if plain and not all(map(_SAYS.match, defined(node))):
             node.value = self._value(node.value)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if ast.dump(node) in self._elsewhere.constants:
+            return node
         if node.value is not None and not all(map(_SAYS.match, defined(node))):
             node.value = self._value(node.value)
         return node

@@ -22,6 +22,7 @@ from repro_gate.gates.fail_to_pass.recovery import (
     by_dependencies,
     check_hollow,
     check_names,
+    check_surroundings,
     check_wording,
     climb,
     collect_on_base,
@@ -388,8 +389,8 @@ class _Proof:
                 suspect.refused = Refused(
                     id=suspect.id, reason=ReasonCode.EXERCISE_UNSEEN, why=why, on_base=suspect.failure
                 )
-        check_names(judge, [each for each in self.suspects if each.open])
-        check_wording(judge, [each for each in self.suspects if each.open])
+        for check in (check_surroundings, check_names, check_wording):
+            check(judge, [each for each in self.suspects if each.open])
 
     def _conclude(self, company: tuple[str, ...]) -> None:
         for suspect in self.suspects:

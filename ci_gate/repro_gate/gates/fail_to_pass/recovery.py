@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from repro_gate.errors import CollectionFailed
 from repro_gate.gates.fail_to_pass.case import Case, Collection, Stage
 from repro_gate.gates.fail_to_pass.conditions import ladder
-from repro_gate.gates.fail_to_pass.hollow import Filling, hollow
-from repro_gate.gates.fail_to_pass.names import NO_VALUE, with_names
+from repro_gate.gates.fail_to_pass.hollow import Elsewhere, Filling, hollow
+from repro_gate.gates.fail_to_pass.names import NO_VALUE, with_names, with_sayings
 from repro_gate.gates.fail_to_pass.reasons import (
     API,
     classify,
@@ -134,10 +134,11 @@ def by_dependencies(judge: Judge, passing: Mapping[str, str]) -> Iterator[Suspec
 
 def hollow_stages(case: Case) -> Iterator[Stage]:
     """Head with hollow bodies, one stage per filling that changes anything."""
+    elsewhere = Elsewhere.of((file.base, file.head) for file in case.product)
     for filling in (Filling.BASE, Filling.ABSORB):
         replaced = []
         for file in case.product:
-            text = hollow(file.head, file.added, filling, file.base) if file.head is not None else None
+            text = hollow(file.head, file.added, filling, file.base, elsewhere) if file.head is not None else None
             if text is not None and text != file.head:
                 replaced.append((file.path, text))
         if replaced:
@@ -175,28 +176,51 @@ def check_hollow(judge: Judge, suspects: Iterable[Suspect]) -> None:
 
 
 def check_names(judge: Judge, suspects: Iterable[Suspect]) -> None:
-    """Refuse whoever passes on base once head's names are there: it asks for nothing else.
+    """Refuse whoever passes with base's product once head's names are there: it asks for nothing else.
 
     Only where a failure could be due to a name, and base fails each time under these conditions.
     """
-    pending = [each for each in suspects if each.code in _BY_A_NAME and not each.by_dependency]
-    pending = [each for each in pending if each.failed_on_base == each.ran_on_base]
-    pending = [each for each in pending if each.conditions.order == "collected"]
+    pending = [each for each in _steady(suspects) if each.code in _BY_A_NAME]
     for stage in named_stages(judge.case) if pending else ():
-        for conditions in dict.fromkeys(each.conditions for each in pending):
-            alike = [each for each in pending if each.conditions == conditions]
-            runs = _fresh(judge, stage, alike, conditions)
-            for suspect in alike:
-                if runs[suspect.id].outcome is Outcome.PASSED:
-                    suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on base once the new names are there, hollow")
-                if runs[suspect.id].outcome is not Outcome.NOT_RUN:
-                    pending.remove(suspect)
+        for suspect, run in _under_their_conditions(judge, stage, pending):
+            if run.outcome is Outcome.PASSED:
+                suspect.refuse(ReasonCode.IMPORT_ONLY, "it passes on base once the new names are there, hollow")
+            if run.outcome is not Outcome.NOT_RUN:
+                pending.remove(suspect)
+
+
+def check_surroundings(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse whoever passes with base's product in head's surroundings: files that are no product, git, a version."""
+    stage = surrounded_stage(judge.case)
+    for suspect, run in _under_their_conditions(judge, stage, _steady(suspects)):
+        if run.outcome is Outcome.PASSED:
+            why = "with base's product it passes, too: what it sees is in other files, in a version or in git"
+            suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, why)
+
+
+def _steady(suspects: Iterable[Suspect]) -> list[Suspect]:
+    """Those that fail on base each time, whatever ran before: one more run there is worth something."""
+    return [
+        each
+        for each in suspects
+        if not each.by_dependency and each.failed_on_base == each.ran_on_base and each.conditions.order == "collected"
+    ]
+
+
+def _under_their_conditions(
+    judge: Judge, stage: Stage, suspects: Sequence[Suspect]
+) -> Iterator[tuple[Suspect, TestRun]]:
+    """Each suspect's run in a fresh process, under the conditions that it fails in."""
+    for conditions in dict.fromkeys(each.conditions for each in suspects):
+        alike = [each for each in suspects if each.conditions == conditions]
+        runs = _fresh(judge, stage, alike, conditions)
+        yield from ((suspect, runs[suspect.id]) for suspect in alike)
 
 
 def check_wording(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse whoever fails on head once its text differs: by its own check, twice, with nothing of the product's."""
     pending = [each for each in suspects if not through_product(each.failure) and not each.by_dependency]
-    texts = [(each.path, reworded(each.head)) for each in judge.case.product]
+    texts = [(each.path, reworded(each.head, each.base)) for each in judge.case.product]
     replaced = tuple((path, text) for path, text in texts if text is not None)
     for _ in range(2) if replaced else ():
         runs = _fresh(judge, Stage(side=Side.REWORDED, replaced=replaced), pending)
@@ -205,13 +229,29 @@ def check_wording(judge: Judge, suspects: Iterable[Suspect]) -> None:
         suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "it looks at the text or bytecode of what changed")
 
 
+def surrounded_stage(case: Case) -> Stage:
+    """Base's product in head's surroundings; what the product says its version is belongs to these."""
+    texts = [(each.path, with_sayings(each.base, each.head)) for each in case.product]
+    return _with_bases_product(case, Side.SURROUNDED, texts)
+
+
 def named_stages(case: Case) -> Iterator[Stage]:
-    """Base with head's names; where no import survives that, with constants that are made by calls as well."""
+    """Base's product with head's names; where no import survives that, with constants that are made by calls as well."""
+    elsewhere = Elsewhere.of((each.base, each.head) for each in case.product)
     for keep_calls in (False, True):
-        texts = [(each.path, with_names(each.base, each.head, keep_calls=keep_calls)) for each in case.product]
-        replaced = tuple((path, text) for path, text in texts if text is not None)
-        if replaced:
-            yield Stage(side=Side.NAMED, replaced=replaced)
+        texts = [
+            (each.path, with_names(each.base, each.head, keep_calls=keep_calls, elsewhere=elsewhere))
+            for each in case.product
+        ]
+        if any(text is not None for _, text in texts):
+            yield _with_bases_product(case, Side.NAMED, texts)
+
+
+def _with_bases_product(case: Case, side: Side, texts: Iterable[tuple[str, str | None]]) -> Stage:
+    """Head's tree with all product files, and its data, as base has them, but for these texts."""
+    restored = sorted({each.path for each in case.product} | case.package_data)
+    replaced = tuple((path, text) for path, text in texts if text is not None)
+    return Stage(side=side, restored=tuple(restored), replaced=replaced)
 
 
 def _checks_more_than_names(judge: Judge, suspect: Suspect) -> bool:

@@ -2,7 +2,9 @@
 
 Belongs here: the text edit. Between any two tokens of a line stands one more space, comments are
 gone, and each function begins with a statement that does nothing, so text, size and bytecode all
-differ. A test that fails on this looks at the text. Lines keep their numbers wherever they can.
+differ. What base said in place of it stands there, too, in code that never runs: whoever asks that
+it be gone looks at the text as well. A test that fails on this does so, whichever way it reads.
+Lines keep their numbers wherever they can.
 """
 
 from __future__ import annotations
@@ -12,22 +14,26 @@ import io
 import tokenize
 
 from repro_gate.gates.fail_to_pass.hollow import is_only_declared, real_body
-from repro_gate.gates.fail_to_pass.symbols import functions, parse
+from repro_gate.gates.fail_to_pass.symbols import Function, functions, parse
 
-_INERT = "__name__"
+_INERT = "__name__"  # of a module: always there, and never empty
+_MOST_WORDS = 500
 _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 _OPENS = {"FSTRING_START", "TSTRING_START"}
 _CLOSES = {"FSTRING_END", "TSTRING_END"}
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match, ast.ClassDef)
 
 
-def reworded(text: str | None) -> str | None:
-    """The same in other words; None where this Python cannot read it."""
+def reworded(text: str | None, base: str | None = None) -> str | None:
+    """The same in other words, and with base's words in code that never runs; None where this Python cannot read it."""
     if text is None or parse(text) is None:
         return None
     try:
-        found = _with_inert_statements(_spaced(text))
-    except (tokenize.TokenError, SyntaxError, IndexError):
+        spaced = _spaced(text)
+        found = _with_inert_statements(spaced, base)
+        if parse(found) is None:
+            found = _with_inert_statements(spaced, None)
+    except (tokenize.TokenError, SyntaxError, IndexError, ValueError, RecursionError):
         return None
     return found if parse(found) is not None else None
 
@@ -54,23 +60,44 @@ def _spaced(text: str) -> str:
     return "".join(lines)
 
 
-def _with_inert_statements(text: str) -> str:
+def _with_inert_statements(text: str, base: str | None) -> str:
     """A statement that does nothing before the first one of each function: on its line, or on one of its own."""
-    tree = ast.parse(text)
+    tree, before_it = ast.parse(text), parse(base)
+    olds = {} if before_it is None else dict(functions(before_it))
     lines = list(io.StringIO(text, newline=""))
     places = []
-    for _, function in functions(tree):
+    for name, function in functions(tree):
         first = real_body(function)[0]
         alone = not isinstance(first, (*_COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef))
         if not is_only_declared(function):
             rows = [first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))]
-            places.append((min(rows), first.col_offset, alone))
-    for row, column, alone in sorted(places, reverse=True):
+            old = olds.get(name)
+            inert = _said_by(old, base or "") if old is not None and _differs(old, function) else _INERT
+            places.append((min(rows), first.col_offset, alone, inert))
+    for row, column, alone, inert in sorted(places, reverse=True):
         line = lines[row - 1].encode()
         before, after = line[:column].decode(), line[column:].decode()
         indent = before if not before.strip() else ""
         if alone:
-            lines[row - 1] = f"{before}{_INERT}; {after}"
+            lines[row - 1] = f"{before}{inert}; {after}"
         elif indent:
-            lines[row - 1] = f"{indent}{_INERT}\n{lines[row - 1]}"
+            lines[row - 1] = f"{indent}{inert}\n{lines[row - 1]}"
+    if before_it is not None and ast.dump(before_it) != ast.dump(tree):
+        ends = "" if not lines or lines[-1].endswith("\n") else "\n"
+        lines.append(f"{ends}{_INERT} or {_INERT}({base!r})\n")
     return "".join(lines)
+
+
+def _differs(old: Function, new: Function) -> bool:
+    return ast.dump(old) != ast.dump(new)
+
+
+def _said_by(function: Function, text: str) -> str:
+    """An expression with the text, constants and names of a function. It is never evaluated beyond its first word."""
+    words = [repr(ast.get_source_segment(text, function) or "")]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id != "super"):
+            words.append(ast.unparse(node))
+        elif isinstance(node, ast.Attribute):
+            words.append(f"{_INERT}.{node.attr}")
+    return f"{_INERT} or {_INERT}({', '.join(list(dict.fromkeys(words))[:_MOST_WORDS])})"

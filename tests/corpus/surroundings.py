@@ -1,0 +1,131 @@
+"""Changes whose tests run the change and look at something else: other files, git, a version, a move, a text that is gone."""
+
+from __future__ import annotations
+
+from tests.corpus.shape import ALL, FAIL, PASS, PRICE, PROJECT, TESTS, Shape, fix, node, with_tests
+
+_ROOT = "import pathlib\n\nROOT = pathlib.Path(__file__).parents[1]\n\n\n"
+_BOTH = "    assert total([0, 2]) == 2  # so it is on base\n"
+_TEST = "def test_all():\n"
+_SUMS = "def total(prices):\n    found = 0\n    for price in prices:\n        found += price\n    return found\n"
+_MENDED = _SUMS.replace("in prices", "in prices or ()")
+
+
+def _beside(name: str, test: str, base: str | None = None, head: str | None = None, file: str = "") -> Shape:
+    """A fix whose test calls it where both sides are right, and looks at another file of the change."""
+    return Shape(
+        name=name,
+        row="19",
+        verdict=FAIL,
+        reason="does_not_exercise",
+        base={file: base} if file else {},
+        head=fix(_ROOT + _TEST + test + _BOTH, **({file: head} if file else {})),
+        refused={ALL: "does_not_exercise"},
+    )
+
+
+SHAPES = (
+    _beside(
+        "looks-at-a-sample",
+        "    assert (ROOT / 'samples' / 'a.json').exists()\n",
+        head="[1, 2]\n",
+        file="samples/a.json",
+    ),
+    _beside(
+        "looks-at-the-changelog",
+        "    assert '1.1' in (ROOT / 'CHANGELOG.md').read_text()\n",
+        base="1.0\n",
+        head="1.1\n1.0\n",
+        file="CHANGELOG.md",
+    ),
+    _beside(
+        "looks-at-the-version-in-pyproject",
+        "    assert 'version = \"1.1\"' in (ROOT / 'pyproject.toml').read_text()\n",
+        head=PROJECT.replace("1.0", "1.1"),
+        file="pyproject.toml",
+    ),
+    _beside(
+        "looks-at-the-version-of-the-package",
+        "    import shop\n    assert shop.__version__ == '1.1'\n",
+        base='__version__ = "1.0"\n',
+        head='__version__ = "1.1"\n',
+        file="shop/__init__.py",
+    ),
+    _beside(
+        "looks-at-a-version-file-in-the-package",
+        "    assert (ROOT / 'shop' / 'VERSION').read_text().strip() == '1.1'\n",
+        base="1.0\n",
+        head="1.1\n",
+        file="shop/VERSION",
+    ),
+    _beside(
+        "looks-at-what-git-knows",
+        "    assert b'docs/prices.txt' in (ROOT / '.git' / 'index').read_bytes()\n",
+        head="Prices.\n",
+        file="docs/prices.txt",
+    ),
+    _beside(
+        "asks-that-a-text-be-gone",
+        "    import pkgutil\n    assert b'[1:]' not in pkgutil.get_data('shop', 'price.py')\n",
+    ),
+    _beside("asks-that-a-constant-be-gone", "    assert 1 not in total.__code__.co_consts\n"),
+    Shape(
+        name="sample-of-a-real-proof",
+        row="19",
+        verdict=PASS,
+        reason="proved",
+        base={"shop/__init__.py": '__version__ = "1.0"\n', "CHANGELOG.md": "1.0\n"},
+        head=fix(
+            "import json\n"
+            + _ROOT
+            + _TEST
+            + "    assert total(json.loads((ROOT / 'samples' / 'a.json').read_text())) == 3\n",
+            **{
+                "samples/a.json": "[1, 2]\n",
+                "shop/__init__.py": '__version__ = "1.1"\n',
+                "CHANGELOG.md": "1.1\n1.0\n",
+                "pyproject.toml": PROJECT.replace("1.0", "1.1"),
+            },
+        ),
+        proved={ALL: "test_exception"},
+    ),
+    Shape(
+        name="moved-and-mended-and-only-the-import-is-tested",
+        row="4",
+        verdict=FAIL,
+        reason="import_only",
+        base={PRICE: _SUMS},
+        head={
+            PRICE: None,
+            "shop/sums.py": _MENDED,
+            TESTS: with_tests(_TEST + "    assert total([1, 2]) == 3\n")[TESTS].replace("shop.price", "shop.sums"),
+        },
+        refused={ALL: "import_only", node("test_nothing"): "import_only"},
+    ),
+    Shape(
+        name="renamed-and-mended-and-only-the-name-is-tested",
+        row="4",
+        verdict=FAIL,
+        reason="import_only",
+        base={PRICE: _SUMS},
+        head={
+            PRICE: _MENDED.replace("def total", "def sum_of"),
+            TESTS: "from shop.price import sum_of\n\n\ndef test_nothing():\n    assert sum_of([]) == 0\n",
+        },
+        refused={node("test_nothing"): "import_only"},
+    ),
+    Shape(
+        name="moved-and-mended-and-tested",
+        row="4",
+        verdict=PASS,
+        reason="new_api",
+        base={PRICE: _SUMS},
+        head={
+            PRICE: None,
+            "shop/sums.py": _MENDED,
+            TESTS: "from shop.sums import total\n\n\ndef test_all():\n    assert total(None) == 0\n",
+        },
+        proved={ALL: "missing_symbol"},
+        findings=("test_deleted",),
+    ),
+)
