@@ -168,7 +168,8 @@ class SimBench:
 
     def collect(self, stage: Stage, conditions: Conditions) -> Collection:
         if stage.side in self.refuses:
-            raise CollectionFailed("pytest ended with status 4 before it had a list of tests.")
+            said = f"conftest.py of {stage.side}\nPluginValidationError: no such argument"
+            raise CollectionFailed("pytest ended with status 4 before it had a list of tests.", details=said)
         items = {sim.id: sim.item(stage.side) for sim in self._there(stage)}
         if conditions.hash_seed:
             items = {

@@ -291,9 +291,15 @@ def test_base_that_cannot_be_collected_at_all_makes_no_proof() -> None:
 
 
 def test_head_that_cannot_be_collected_fails_unless_base_cannot_either() -> None:
-    came_to(judged(old(), Sim(name=NEW), refuses=frozenset({Side.HEAD})), FAIL, "fails_on_head")
+    on_head = judged(old(), Sim(name=NEW), refuses=frozenset({Side.HEAD}))
+    came_to(on_head, FAIL, "fails_on_head")
     both = frozenset({Side.HEAD, Side.CONTROL})
-    came_to(judged(old(), Sim(name=NEW), refuses=both), INCONCLUSIVE, "base_broken")
+    on_both = judged(old(), Sim(name=NEW), refuses=both)
+    came_to(on_both, INCONCLUSIVE, "base_broken")
+    for result, side in ((on_head, "head"), (on_both, "control")):  # each with the words of its own side
+        told = [finding for finding in result.findings if finding.output]
+        assert [finding.text for finding in told] == ["PluginValidationError: no such argument"]
+        assert told[0].output.startswith(f"conftest.py of {side}")
 
 
 def test_a_file_that_head_cannot_collect_fails_unless_base_cannot_either() -> None:

@@ -1,4 +1,4 @@
-"""What a reader is told of base's own failures: the exception, and pytest's own last words. Pure.
+"""What a reader is told of base's own failures, and of a head that pytest does not start on: pytest's own last words. Pure.
 
 Belongs here: a finding for each of the first few, and lists of ids that end. Does not belong
 here: which failures break base (protocol).
@@ -29,14 +29,14 @@ def of_base(uncollected: Iterable[CollectFailure], red: Iterable[TestRun]) -> li
     return found[:_MOST]
 
 
-def of_start(details: str) -> list[Finding]:
+def of_start(details: str, reason: ReasonCode = ReasonCode.BASE_BROKEN) -> list[Finding]:
     """What pytest said where it gave no list of tests."""
     lines = [line for line in details.strip().splitlines() if line.strip()]
-    return [_finding("", lines[-1].strip(), details)] if lines else []
+    return [_finding("", lines[-1].strip(), details, reason)] if lines else []
 
 
-def _finding(place: str, text: str, output: str) -> Finding:
-    return Finding(reason=ReasonCode.BASE_BROKEN, id=place, text=text, output=_last_lines(output))
+def _finding(place: str, text: str, output: str, reason: ReasonCode = ReasonCode.BASE_BROKEN) -> Finding:
+    return Finding(reason=reason, id=place, text=text, output=_last_lines(output))
 
 
 def _last_lines(text: str) -> str:

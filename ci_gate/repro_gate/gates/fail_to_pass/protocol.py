@@ -125,6 +125,7 @@ class _Proof:
                 self.runner.one(Ask(stage=CONTROL, tests=tests))
         except Stopped as on_base:
             return on_base
+        self.findings += told.of_start(stop.details, stop.reason)
         return stop
 
     def situation(self) -> Situation:
@@ -154,7 +155,7 @@ class _Proof:
             again = self.runner.collect(HEAD, second_collection())
         except CollectionFailed as error:
             self.lacking[Side.HEAD] = of_text(error.details)
-            raise Stopped(ReasonCode.FAILS_ON_HEAD, f"head cannot be collected: {error}") from None
+            raise Stopped(ReasonCode.FAILS_ON_HEAD, f"head cannot be collected: {error}", error.details) from None
         if not head.items and not head.failures:
             raise Stopped(ReasonCode.NO_ITEMS, "pytest collected no test at all on head")
         return head, set(head.items) ^ set(again.items)

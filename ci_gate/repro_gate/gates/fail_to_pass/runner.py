@@ -29,12 +29,13 @@ NEUTRAL = Conditions()
 
 
 class Stopped(Exception):
-    """Nothing further can be learnt: the answer for the whole change is this reason."""
+    """Nothing further can be learnt: the answer for the whole change is this reason; ``details`` is what pytest said."""
 
-    def __init__(self, reason: ReasonCode, text: str) -> None:
+    def __init__(self, reason: ReasonCode, text: str, details: str = "") -> None:
         super().__init__(text)
         self.reason = reason
         self.text = text
+        self.details = details
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
