@@ -6,8 +6,9 @@ anything that reads, runs or prints.
 
 from repro_gate.model.check import CheckReport, Level, Trouble
 from repro_gate.model.conditions import AXES, Conditions, axis_of
-from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode
+from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode, Swap
 from repro_gate.model.facts import CollectFailure, ItemFacts, Lenient
+from repro_gate.model.mutation import Mutant, MutantOutcome, MutantResult, Site, Waiver
 from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun, Zone
 from repro_gate.model.proof import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused, Side
 from repro_gate.model.verdict import (
@@ -44,6 +45,9 @@ __all__ = [
     "Level",
     "Limits",
     "Mode",
+    "Mutant",
+    "MutantOutcome",
+    "MutantResult",
     "Numbers",
     "Outcome",
     "Proved",
@@ -51,11 +55,14 @@ __all__ = [
     "Refused",
     "Sandboxing",
     "Side",
+    "Site",
     "SkippedFile",
+    "Swap",
     "TestRun",
     "TestVerdict",
     "Trouble",
     "Verdict",
+    "Waiver",
     "Zone",
     "axis_of",
 ]

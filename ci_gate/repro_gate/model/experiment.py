@@ -26,17 +26,33 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Swap:
+    """One function's code exchanged in the fork: that of the outermost function at ``first_line`` of ``path``.
+
+    ``text`` is the whole file as it is compiled for it; head's own text is the null mutant. ``raising``: the code
+    raises at once, whatever the text says (the mutant that must die).
+    """
+
+    path: str
+    text: str
+    qualname: str
+    first_line: int
+    raising: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
     """Ordered test ids (None: all that are collected, arranged by the order axis) under conditions.
 
     ``partners`` are further lanes of tests, run at the same time in the same directory (the
-    parallel axis); their results are not reported.
+    parallel axis); their results are not reported. ``swap`` is applied in a fork before its first test.
     """
 
     tests: tuple[str, ...] | None
     conditions: Conditions
     partners: tuple[tuple[str, ...], ...] = ()
     limits: Limits = Limits()
+    swap: Swap | None = None
 
 
 class Ending(enum.StrEnum):
@@ -52,13 +68,17 @@ class Ending(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExperimentResult:
-    """The runs in the order they ran, the process's end, and whether the controls held."""
+    """The runs in the order they ran, the process's end, and whether the controls held.
+
+    ``swapped`` is how many live functions were given the swap's code; 0 or None: it did not take place.
+    """
 
     experiment: Experiment
     mode: Mode
     runs: tuple[TestRun, ...]
     ending: Ending
     controls_held: bool
+    swapped: int | None = None
     notes: tuple[str, ...] = ()
 
     def of(self, test: str) -> TestRun | None:
