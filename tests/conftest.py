@@ -18,7 +18,7 @@ import pytest
 
 from repro_gate.errors import SandboxUnavailable
 from repro_gate.experiment import Job, Lab, Project, find_tree, visible_environment
-from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, Swap
 from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, docker, probe
 
 MARK = "RG_TEST_MARK"
@@ -93,10 +93,13 @@ class TestLab:
         partners: tuple[tuple[str, ...], ...] = (),
         limits: Limits = LIMITS,
         files: tuple[str, ...] = (),
+        swap: Swap | None = None,
         **conditions: Any,
     ) -> ExperimentResult:
         """One experiment under the given conditions (neutral but for those named)."""
-        experiment = Experiment(tests=tests, conditions=Conditions(**conditions), limits=limits, partners=partners)
+        experiment = Experiment(
+            tests=tests, conditions=Conditions(**conditions), limits=limits, partners=partners, swap=swap
+        )
         return self.lab.run([Job(experiment=experiment, mode=mode, files=files)])[0]
 
     def collect(self, **conditions: Any) -> Any:
@@ -121,8 +124,8 @@ class MakeLab(Protocol):
 
 @pytest.fixture(scope="session")
 def interpreter() -> Interpreter:
-    """The Python that runs the tiny projects: ours."""
-    return probe(sys.executable, os.environ, Path.cwd())
+    """The Python that runs the tiny projects: ours, or one with pytest that RG_TEST_PYTHON names."""
+    return probe(os.environ.get("RG_TEST_PYTHON", sys.executable), os.environ, Path.cwd())
 
 
 @pytest.fixture(scope="session")

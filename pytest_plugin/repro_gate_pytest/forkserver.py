@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Callable
 
-from repro_gate_pytest import axes, children, wire
+from repro_gate_pytest import axes, children, mutating, wire
 from repro_gate_pytest.channel import Channel
 from repro_gate_pytest.runner import Runner, conditions_of
 
@@ -41,8 +41,11 @@ def unsafe_to_fork() -> str:
 class ForkServer:
     """Serves commands until told to quit or until the command pipe is gone."""
 
-    def __init__(self, runner: Runner, events: Channel, commands: str, renew_capture: Callable[[], None]) -> None:
+    def __init__(
+        self, runner: Runner, events: Channel, commands: str, renew_capture: Callable[[], None], tree: str
+    ) -> None:
         self._runner = runner
+        self._census = mutating.Census(tree)
         self._events = events
         self._renew_capture = renew_capture
         self._children: dict[int, dict[str, Any]] = {}
@@ -84,6 +87,8 @@ class ForkServer:
         return True
 
     def _start(self, command: Mapping[str, Any]) -> None:
+        if "swap" in command:
+            self._census.take()
         sys.stdout.flush()
         sys.stderr.flush()
         with warnings.catch_warnings():
@@ -117,6 +122,10 @@ class ForkServer:
             _volunteer_for_oom()
             channel = Channel(command["channel"])
             self._renew_capture()
+            status = 0
+            if "swap" in command and not self._exchange(command["swap"], channel):
+                return
+            status = 1
             conditions = conditions_of(command)
             axes.apply(conditions)
             self._runner.watch_time(command)
@@ -132,6 +141,15 @@ class ForkServer:
                 pass
         finally:
             _exit(status)
+
+    def _exchange(self, swap: Mapping[str, Any], channel: Channel) -> bool:
+        """Whether the swap took place: where it did not, no test may run."""
+        try:
+            count, reason = mutating.exchange(self._census, swap), ""
+        except mutating.Refused as refused:
+            count, reason = 0, str(refused)
+        channel.send(wire.SWAPPED, count=count, reason=reason)
+        return count > 0
 
     def _reap(self) -> None:
         for pid in list(self._children):

@@ -130,7 +130,7 @@ class Serving:
         if enlistment.fork:
             if not forkserver.unsafe_to_fork():
                 renew = _capture_renewer(session.config)
-                forkserver.ForkServer(runner, enlistment.events, enlistment.commands, renew).serve()
+                forkserver.ForkServer(runner, enlistment.events, enlistment.commands, renew, enlistment.tree).serve()
             return
         command = _one_command(enlistment.commands)
         if command["do"] != wire.RUN:

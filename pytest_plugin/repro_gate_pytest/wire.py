@@ -32,10 +32,13 @@ EXITED = "exited"  # run, status (as os.waitpid), why: "" | "timeout" | "memory"
 BEGIN = "begin"  # t: index
 RESULT = "result"  # t, o(utcome), s(econds), f(ailure)?, e(vidence)?, x (touched axes)?, out(put)?, c(ontradicts what was seen)?
 NOTE = "note"  # text: something the harness saw
+SWAPPED = "swapped"  # count, reason: how many functions got the swap's code; of 0, why no test is run
 END = "end"  # ran: count of results, so that a lost frame is noticed
 
 # Commands, to a fork server.
-RUN = "run"  # run, lane (0: the judged one), conditions, order, channel, limits: {memory, seconds: of one test}
+# run, lane (0: the judged one), conditions, order, channel, limits: {memory, seconds: of one test},
+# swap?: {path, qualname, first_line, raising, text: the name of the file that holds it}
+RUN = "run"
 KILL = "kill"  # run
 QUIT = "quit"
 
@@ -205,6 +208,11 @@ def start_environment(conditions: Mapping[str, Any], base: Mapping[str, str], ho
 def stack_file(channel: str) -> str:
     """Where, beside a run's channel, a test that hangs leaves its stack."""
     return channel + ".stack"
+
+
+def swap_file(channel: str) -> str:
+    """Where, beside a run's channel, the text of its swap is: too long for a pipe that is written at once."""
+    return channel + ".swap"
 
 
 def start_directory(conditions: Mapping[str, Any]) -> str:

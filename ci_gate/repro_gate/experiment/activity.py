@@ -35,6 +35,7 @@ class Activity:
         self._results_here = 0
         self._position_at_begin = 0
         self.ending = Ending.DONE
+        self.swapped: int | None = None
 
     @property
     def remaining(self) -> list[int]:
@@ -72,6 +73,8 @@ class Activity:
             elif kind == wire.END:
                 self.ended_cleanly = int(frame["ran"]) == self._results_here
                 self._aborted = bool(frame.get("aborted"))
+            elif kind == wire.SWAPPED:
+                self._swapped(int(frame["count"]), str(frame.get("reason", "")))
             elif kind == wire.NOTE:
                 self.notes.append(str(frame.get("text", "")))
         except (KeyError, TypeError, ValueError) as broken:
@@ -101,6 +104,13 @@ class Activity:
                 contradiction=str(frame.get("c", "")),
             )
         )
+
+    def _swapped(self, count: int, reason: str) -> None:
+        """What became of the swap in this process; where there was none, the experiment did not take place."""
+        self.swapped = count if self.swapped is None else min(count, self.swapped)
+        if count == 0:
+            self.controls_held = False
+            self.give_up(Ending.NOT_STARTED, f"no code was exchanged: {reason}")
 
     def _add(self, run: TestRun) -> None:
         self._position += 1

@@ -229,6 +229,11 @@ class Lab:
     def _try_start(self, job: Job) -> bool:
         key = StartKey.of(job.experiment.conditions, job.files)
         if job.mode is Mode.FRESH:
+            if job.experiment.swap is not None:
+                job.result = _not_started(
+                    job, "code is exchanged in forks alone; a fresh process reads it from its files"
+                )
+                return True
             self._begin(job, self._open_worker(job.experiment, files=job.files, fork=False, register=False))
             return True
         same = [worker for worker in self._workers if worker.key == key]

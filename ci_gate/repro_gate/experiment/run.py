@@ -111,6 +111,7 @@ class Run:
             runs=tuple(runs),
             ending=ending,
             controls_held=held,
+            swapped=None if activity is None else activity.swapped,
             notes=tuple(self._notes),
         )
 
@@ -224,20 +225,21 @@ class Run:
         pipe, inside = worker.new_channel()
         serial = worker.next_run()
         activity.begin_process(now)
-        worker.command(
-            {
-                "do": wire.RUN,
-                "run": serial,
-                "lane": number,
-                "conditions": self.experiment.conditions.to_json(),
-                "order": activity.remaining,
-                "channel": inside,
-                "limits": {
-                    "memory": self.experiment.limits.memory_bytes,
-                    "seconds": self.experiment.limits.test_seconds,
-                },
-            }
-        )
+        command = {
+            "do": wire.RUN,
+            "run": serial,
+            "lane": number,
+            "conditions": self.experiment.conditions.to_json(),
+            "order": activity.remaining,
+            "channel": inside,
+            "limits": {
+                "memory": self.experiment.limits.memory_bytes,
+                "seconds": self.experiment.limits.test_seconds,
+            },
+        }
+        if self.experiment.swap is not None:
+            command["swap"] = pipe.leave_swap(self.experiment.swap, inside)
+        worker.command(command)
         return _Lane(worker=worker, pipe=pipe, serial=serial, activity=activity)
 
     def _listen(self, lane: _Lane, exits: dict[int, dict[str, Any]], now: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import glob
 import os
 import shutil
 import stat
@@ -108,6 +109,19 @@ def keep_bytecode(tree: Path, template: Path) -> None:
         for name in files:
             if name.endswith(".pyc") and _REWRITTEN not in name and not (to / name).exists():
                 _copy_file(Path(directory) / name, to / name, immutable=False)
+
+
+def put_text(tree: Path, path: str, text: str) -> None:
+    """Write a file of ``tree`` and remove what was compiled from the text before it.
+
+    Python takes bytecode for valid by the source's size and its time in whole seconds, which a small
+    change of a file that is just made leaves equal; or, where the bytecode says so, without looking.
+    """
+    file = tree / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="")
+    for compiled in (file.parent / "__pycache__").glob(f"{glob.escape(file.stem)}.*"):
+        compiled.unlink()
 
 
 def snapshot(tree: Path) -> Snapshot:

@@ -18,7 +18,7 @@ from typing import Any
 from repro_gate.errors import WireMismatch
 from repro_gate.experiment import tree, wiring
 from repro_gate.experiment.project import Project
-from repro_gate.model import CollectFailure, Conditions, ItemFacts
+from repro_gate.model import CollectFailure, Conditions, ItemFacts, Swap
 from repro_gate.sandbox import Place, Running, Sandbox, View
 from repro_gate_pytest import wire
 
@@ -54,10 +54,19 @@ class Pipe:
                 found.append({"ev": wire.NOTE, "text": "a broken frame on the private channel"})
         return found
 
+    def leave_swap(self, swap: Swap, inside: str) -> dict[str, Any]:
+        """Put the swap's text beside the pipe, whose path the process knows as ``inside``; the swap as a command."""
+        place = Path(wire.swap_file(str(self.path)))
+        place.write_text(swap.text, encoding="utf-8", errors="surrogateescape", newline="")
+        tree.hand_over(place, place.parent)
+        words = {"path": swap.path, "qualname": swap.qualname, "first_line": swap.first_line, "raising": swap.raising}
+        return {**words, "text": wire.swap_file(inside)}
+
     def close(self) -> None:
-        """Close and remove it."""
+        """Close and remove it, and what was left beside it."""
         os.close(self.fd)
         self.path.unlink(missing_ok=True)
+        Path(wire.swap_file(str(self.path))).unlink(missing_ok=True)
 
 
 def _make_pipe(path: Path) -> None:

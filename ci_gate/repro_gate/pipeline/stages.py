@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate.errors import CollectionFailed, DiskFull
-from repro_gate.experiment import Job, Lab, Project
+from repro_gate.experiment import Job, Lab, Project, put_text
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, TestRun
 from repro_gate.pipeline.provision import Provision, Room
@@ -192,8 +192,7 @@ class LabBench:
         for path in stage.restored:
             _restore(self.trees[Side.CONTROL] / path, tree / path)
         for path, text in stage.replaced:
-            (tree / path).parent.mkdir(parents=True, exist_ok=True)
-            (tree / path).write_text(text, encoding="utf-8", newline="")
+            put_text(tree, path, text)
         return tree
 
     def _strays(self, origins: Mapping[str, str]) -> Iterable[str]:
