@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,13 @@ import pytest
 from repro_gate.experiment import visible_environment
 from repro_gate.experiment.project import Project
 from repro_gate.gates.fail_to_pass import Request, Stage
-from repro_gate.model import Conditions, Experiment, Outcome, Side
+from repro_gate.model import Conditions, Experiment, Mode, Outcome, Side
 from repro_gate.pipeline.provision import Provision, Room
 from repro_gate.pipeline.stages import LabBench
 from repro_gate.sandbox import Interpreter
 from repro_gate.sandbox.host import Host
-from tests.conftest import MakeProject
+from tests.conftest import MakeProject, write_files
+from tests.swaps import swap_of
 
 HEAD = Stage(side=Side.HEAD)
 
@@ -76,3 +78,27 @@ def test_a_lab_that_is_left_ends_nothing_of_the_others(bench: LabBench, monkeypa
     with bench.plain_lab(HEAD):
         pass
     assert closed == []
+
+
+def test_a_mutant_on_disk_and_one_in_a_fork_agree_whatever_bytecode_head_has(bench: LabBench) -> None:
+    head = "def small(n):\n    return n < 2\n"
+    tests = "from core import small\ndef test_one(): assert small(1)\ndef test_two(): assert not small(2)\n"
+    root = write_files(bench.trees[Side.HEAD], {"tests/core.py": head, "tests/test_d.py": tests})
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(root / "tests" / "core.py"), invalidation_mode=unchecked)
+    both = ("tests/test_d.py::test_one", "tests/test_d.py::test_two")
+    null = swap_of("tests/core.py", head, "small")
+    mutant = swap_of("tests/core.py", head, "small", "n < 2", "n <= 2")
+    plain = Experiment(tests=both, conditions=Conditions())
+    on_disk = Stage(side=Side.HEAD, replaced=((mutant.path, mutant.text),))
+    results = bench.run(
+        [
+            Request(stage=HEAD, experiment=plain),
+            Request(stage=HEAD, experiment=Experiment(tests=both, conditions=Conditions(), swap=null)),
+            Request(stage=HEAD, experiment=Experiment(tests=both, conditions=Conditions(), swap=mutant)),
+            Request(stage=on_disk, experiment=plain, mode=Mode.FRESH, files=("tests/test_d.py",)),
+        ]
+    )
+    green, killed = [Outcome.PASSED, Outcome.PASSED], [Outcome.PASSED, Outcome.FAILED]
+    assert [[run.outcome for run in result.runs] for result in results] == [green, green, killed, killed]
+    assert [result.swapped for result in results] == [None, 1, 1, None]

@@ -7,8 +7,7 @@ import textwrap
 import pytest
 
 from repro_gate.experiment import Job
-from repro_gate.model import Conditions, Ending, Experiment, ExperimentResult, Mode, Outcome, Swap
-from repro_gate.sandbox import Interpreter
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Swap
 from tests.conftest import LIMITS, MakeLab, MakeProject
 from tests.swaps import swap_of
 

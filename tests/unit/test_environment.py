@@ -62,6 +62,7 @@ def test_ordinary_names_are_seen(name: str) -> None:
         "RUNNER_TEMP",
         "INPUT_X",
         "PYTHONHASHSEED",
+        "PYTHONPYCACHEPREFIX",
         "LC_ALL",
         "LANG",
         "TZ",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -245,3 +248,37 @@ def test_the_tree_of_a_directory_is_its_repository_or_its_project_or_itself(tmp_
     (tmp_path / "repo/.git").touch()
     assert find_tree(inner) == (tmp_path / "repo", "lib/pkg")
     assert find_tree(tmp_path / "repo") == (tmp_path / "repo", "")
+
+
+@pytest.mark.parametrize("mode", list(py_compile.PycInvalidationMode))
+def test_bytecode_of_the_text_before_is_not_run_though_size_and_time_are_equal(
+    tmp_path: Path, mode: py_compile.PycInvalidationMode
+) -> None:
+    write_files(tmp_path, {"pkg/core.py": "answer = 1 < 2\n", "pkg/core_more.py": "", "pkg/__init__.py": ""})
+    source = tmp_path / "pkg" / "core.py"
+    os.utime(source, (10**9, 10**9))
+    for optimize in (0, 1):
+        py_compile.compile(str(source), invalidation_mode=mode, optimize=optimize)
+    py_compile.compile(str(tmp_path / "pkg" / "core_more.py"))
+
+    def answers() -> str:
+        os.utime(source, (10**9, 10**9))
+        commands = [
+            [sys.executable, *option, "-c", "from pkg.core import answer; print(answer)"] for option in ([], ["-O"])
+        ]
+        said = [
+            subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True) for command in commands
+        ]
+        return " ".join(each.stdout.strip() for each in said)
+
+    source.write_text("answer = 1 > 2\n")
+    stale = mode is not py_compile.PycInvalidationMode.CHECKED_HASH
+    assert answers() == ("True True" if stale else "False False"), "the trap is there"
+    tree.put_text(tmp_path, "pkg/core.py", "answer = 1 > 2\n")
+    assert answers() == "False False"
+    assert [path.name for path in (tmp_path / "pkg" / "__pycache__").glob("core_more.*")] != []
+
+
+def test_a_text_is_put_where_nothing_was(tmp_path: Path) -> None:
+    tree.put_text(tmp_path, "new/[a]/core.py", "a\r\n")
+    assert (tmp_path / "new/[a]/core.py").read_bytes() == b"a\r\n"
