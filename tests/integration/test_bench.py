@@ -102,3 +102,21 @@ def test_a_mutant_on_disk_and_one_in_a_fork_agree_whatever_bytecode_head_has(ben
     green, killed = [Outcome.PASSED, Outcome.PASSED], [Outcome.PASSED, Outcome.FAILED]
     assert [[run.outcome for run in result.runs] for result in results] == [green, green, killed, killed]
     assert [result.swapped for result in results] == [None, 1, 1, None]
+
+
+def test_trees_made_for_one_question_do_not_pile_up(bench: LabBench, tmp_path: Path) -> None:
+    test = "tests/test_a.py::test_a"
+    bench.collect(HEAD, Conditions())
+
+    def outcome(number: int) -> Outcome:
+        text = f"def test_a(): assert {number} % 2\n"
+        stage = Stage(side=Side.HEAD, replaced=(("tests/test_a.py", text),))
+        experiment = Experiment(tests=(test,), conditions=Conditions())
+        [result] = bench.run([Request(stage=stage, experiment=experiment, mode=Mode.FRESH, files=("tests/test_a.py",))])
+        return result.runs[0].outcome
+
+    found = [outcome(number) for number in (1, 2, 3, 4, 5, 6, 7, 1)]
+    assert found == [Outcome.PASSED, Outcome.FAILED] * 3 + [Outcome.PASSED, Outcome.PASSED]
+    assert len(list(tmp_path.glob("head-*"))) == 5
+    [plain] = bench.run([Request(stage=HEAD, experiment=Experiment(tests=(test,), conditions=Conditions()))])
+    assert plain.runs[0].outcome is Outcome.PASSED

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate.errors import CollectionFailed, DiskFull
-from repro_gate.experiment import Job, Lab, Project, put_text
+from repro_gate.experiment import Job, Lab, Project, put_text, tree_wipe
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, TestRun
 from repro_gate.pipeline.provision import Provision, Room
@@ -22,6 +22,7 @@ from repro_gate.sandbox import Sandbox
 _NO_SPACE = "[Errno 28]"
 _NO_TEMPORARY = "No usable temporary directory"  # what Python makes of a disk that is full from the start
 _LEAST_SPACE = 1 << 20  # bytes
+_MOST_MADE = 4  # trees made for one question that are kept, for who asks again
 _STEP = 0.02  # seconds that one lab is waited for while others work, too
 
 
@@ -45,6 +46,7 @@ class LabBench:
     _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
+    _made: int = field(default=0, init=False)
 
     def expect(self, stage: Stage, conditions: Conditions) -> None:
         """Start on a collection that will be asked for, beside others."""
@@ -161,6 +163,7 @@ class LabBench:
     def lab(self, stage: Stage) -> Lab:
         """The lab of a stage, with its own copy of the stage's tree."""
         if stage not in self._labs:
+            self._close_idle()
             room = self.provision.room(stage.environment, stage.side)
             project = dataclasses.replace(
                 self._project(stage, room),
@@ -172,6 +175,15 @@ class LabBench:
             )
             self._labs[stage] = self._new(project).__enter__()
         return self._labs[stage]
+
+    def _close_idle(self) -> None:
+        """Remove the oldest trees that were made, run in fresh processes and are done with: there may be one for each mutant."""
+        collected = {stage for stage, _conditions in self._collected}
+        idle = [each for each, lab in self._labs.items() if each.replaced and each not in collected and not lab.busy]
+        for stage in idle[: max(0, len(idle) - _MOST_MADE)]:
+            lab = self._labs.pop(stage)
+            lab.close()
+            tree_wipe(lab.project.tree)
 
     def versions(self) -> dict[str, str]:
         """Python and pytest as head's processes said."""
@@ -187,7 +199,8 @@ class LabBench:
         """The tree of a side; those that are none of a commit are made from one, with files of base or others."""
         if stage.side in self.trees:
             return self.trees[stage.side]
-        tree = self.directory / f"{stage.side}-{len(self._labs)}"
+        self._made += 1
+        tree = self.directory / f"{stage.side}-{self._made}"
         shutil.copytree(self.trees[stage.side.origin], tree, symlinks=True)
         for path in stage.restored:
             _restore(self.trees[Side.CONTROL] / path, tree / path)
