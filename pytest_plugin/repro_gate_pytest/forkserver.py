@@ -122,10 +122,9 @@ class ForkServer:
             _volunteer_for_oom()
             channel = Channel(command["channel"])
             self._renew_capture()
-            status = 0
             if "swap" in command and not self._exchange(command["swap"], channel):
+                status = 0
                 return
-            status = 1
             conditions = conditions_of(command)
             axes.apply(conditions)
             self._runner.watch_time(command)
