@@ -197,8 +197,8 @@ class LabBench:
 
     def _tree(self, stage: Stage) -> Path:
         """The tree of a side; those that are none of a commit are made from one, with files of base or others."""
-        if stage.side in self.trees:
-            return self.trees[stage.side]
+        if not (stage.restored or stage.replaced):
+            return self.trees[stage.side.origin]
         self._made += 1
         tree = self.directory / f"{stage.side}-{self._made}"
         shutil.copytree(self.trees[stage.side.origin], tree, symlinks=True)
