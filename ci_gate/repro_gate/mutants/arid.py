@@ -7,7 +7,7 @@ Belongs here: judging a node by its own shape, and why. Does not belong here: li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeGuard
 
 import libcst as cst
@@ -18,6 +18,7 @@ Part = tuple[cst.CSTNode, Reason]
 _LOGGER = re.compile(r"_*(?:[a-z]+_)?(?:log|logger|logging)", re.IGNORECASE)
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 _DECLARED = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple", "NewType", "TypeAliasType"})
+_TYPING = frozenset({"typing", "t", "typing_extensions"})
 # With another number of arguments, or None among them, these only raise TypeError.
 _TRIVIAL = frozenset({"len", "isinstance", "issubclass", "cast", "super"})
 
@@ -31,7 +32,7 @@ def parts(node: cst.CSTNode) -> Iterator[Part]:
             yield node, Reason.ANNOTATION
         case cst.Expr():
             yield from _statement(node)
-        case cst.Assign() | cst.AnnAssign():
+        case cst.Assign() | cst.AnnAssign() | cst.AugAssign():
             yield from _assignment(node)
         case cst.If():
             yield from _block(node)
@@ -41,7 +42,7 @@ def parts(node: cst.CSTNode) -> Iterator[Part]:
             yield from _raised(node, exception)
         case cst.Assert(msg=cst.BaseExpression() as message):
             yield message, Reason.MESSAGE
-        case cst.Call() if last_name(node.func) == "cast" and len(node.args) == 2:
+        case cst.Call() if _is_of(node.func, "cast", _TYPING) and len(node.args) == 2:
             yield node.args[0], Reason.TYPE
         case _ if type(node).__name__ == "TypeAlias":
             yield node, Reason.TYPE
@@ -83,9 +84,9 @@ def _statement(node: cst.Expr) -> Iterator[Part]:
     elif isinstance(value, cst.Call):
         if _logs(value.func):
             yield node, Reason.LOGGING
-        elif last_name(value.func) == "warn":
+        elif _is_of(value.func, "warn", ("warnings",)):
             yield node, Reason.WARNING
-        elif last_name(value.func) == "assert_never":
+        elif _is_of(value.func, "assert_never", _TYPING):
             yield node, Reason.UNREACHABLE
 
 
@@ -95,6 +96,13 @@ def _raised(node: cst.Raise, exception: cst.BaseExpression) -> Iterator[Part]:
         yield node, Reason.ABSTRACT
     elif call:
         yield from ((arg, Reason.MESSAGE) for arg in call.args if _is_message(arg.value))
+
+
+def _is_of(function: cst.CSTNode, name: str, modules: Collection[str]) -> bool:
+    """Whether a function is called ``name``, alone or as an attribute of one of these modules."""
+    if isinstance(function, cst.Attribute):
+        return function.attr.value == name and last_name(function.value) in modules
+    return isinstance(function, cst.Name) and function.value == name
 
 
 def _logs(function: cst.CSTNode) -> bool:
@@ -107,7 +115,7 @@ def _logs(function: cst.CSTNode) -> bool:
     return _LOGGER.fullmatch(last_name(receiver)) is not None
 
 
-def _assignment(node: cst.Assign | cst.AnnAssign) -> Iterator[Part]:
+def _assignment(node: cst.Assign | cst.AnnAssign | cst.AugAssign) -> Iterator[Part]:
     targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
     if any(isinstance(each, cst.Name) and each.value == "__all__" for each in targets):
         yield node, Reason.EXPORTS
@@ -115,7 +123,7 @@ def _assignment(node: cst.Assign | cst.AnnAssign) -> Iterator[Part]:
         yield node, Reason.TYPE
 
 
-def _declares_type(node: cst.Assign | cst.AnnAssign) -> bool:
+def _declares_type(node: cst.Assign | cst.AnnAssign | cst.AugAssign) -> bool:
     if isinstance(node, cst.AnnAssign) and last_name(node.annotation.annotation) == "TypeAlias":
         return True
     return isinstance(node.value, cst.Call) and last_name(node.value.func) in _DECLARED

@@ -67,7 +67,7 @@ def changes(node: cst.CSTNode, around: Around) -> Iterator[Change]:
 
 def shown(text: str) -> str:
     """Code on one line, as ids, waivers and sentences have it."""
-    return " ".join(text.split()).removesuffix(";").rstrip()
+    return " ".join(text.split()).rstrip(";, ")
 
 
 def _instead(node: cst.CSTNode) -> str:

@@ -44,7 +44,9 @@ class Text:
     newline: str = "\n"
 
     def offset(self, place: Place) -> int:
-        """Where a place is among the characters."""
+        """Where a place is among the characters; libcst ends each file by a newline, also one that has none."""
+        if place[0] > len(self.starts):
+            return len(self.characters)
         return self.starts[place[0] - 1] + place[1]
 
     def between(self, start: Place, end: Place) -> str:
@@ -117,7 +119,7 @@ class Source:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__"
             for alias in node.names
         ]
-        return sum({_flag(name) for name in names})
+        return sum(set(map(_flag, names)))
 
     def _functions(self, body: Sequence[ast.AST], around: tuple[ast.AST, ...]) -> Iterator[Unit]:
         for node in body:
@@ -190,7 +192,8 @@ def comments(text: str) -> dict[int, str]:
 
 def first_line(node: ast.stmt) -> int:
     """The line of a statement's first decorator, or its own."""
-    return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def lines_of(text: str) -> list[str]:
@@ -242,8 +245,8 @@ def _compiled(text: str, path: str, flags: int) -> CodeType | None:
 
 def _flag(name: str) -> int:
     """The compiler's flag of a name imported from __future__."""
-    feature = getattr(__future__, name, None)
-    return int(getattr(feature, "compiler_flag", 0))
+    flag: int = getattr(getattr(__future__, name, None), "compiler_flag", 0)
+    return flag
 
 
 def _parameters(node: ast.ClassDef) -> str:

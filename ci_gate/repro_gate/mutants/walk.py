@@ -66,13 +66,15 @@ def walk(source: Source, passing: AbstractSet[int] = frozenset()) -> Walked | st
     """
     try:
         module = cst.parse_module(source.plain.characters)
-    except (cst.ParserSyntaxError, cst.CSTValidationError, ValueError, RecursionError) as error:
-        return f"libcst cannot parse the file: {type(error).__name__}"
-    if module.code != source.plain.characters:
-        return "libcst does not give the file back as it is"
-    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    visitor = _Walk(source, module, wrapper.resolve(WhitespaceInclusivePositionProvider), passing)
-    module.visit(visitor)
+        if module.code != source.plain.characters:
+            return "libcst does not give the file back as it is"
+        places = MetadataWrapper(module, unsafe_skip_copy=True).resolve(WhitespaceInclusivePositionProvider)
+        visitor = _Walk(source, module, places, passing)
+        module.visit(visitor)
+    except RecursionError:
+        return "the file is nested too deep"
+    except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
+        return f"libcst cannot parse the file: {error.message if isinstance(error, cst.ParserSyntaxError) else error}"
     return Walked(tuple(visitor.candidates), tuple(visitor.arid))
 
 
@@ -143,7 +145,8 @@ class _Walk(cst.CSTVisitor):
     def _change(self, node: cst.CSTNode) -> None:
         around = Around(self._scopes[-1].qualname, self._scopes[-1].handling, self._code)
         for change in operators.changes(node, around):
-            self._add(change)
+            if id(change.node) not in self._reasons:
+                self._add(change)
         for operator, mutated in adapter.changes(node):
             if operator == "argument" and id(node) in self._fixed:
                 continue
