@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 
 from repro_gate import config, errors
+from repro_gate.mutants import reasons, worth
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ci_gate" / "repro_gate"
@@ -86,6 +87,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "inputs": lambda: "\n".join(_action("inputs")) + "\n",
     "outputs": lambda: "\n".join(_action("outputs")) + "\n",
     "layers": lambda: "\n".join(_layers()) + "\n",
+    "operators": worth.reference,
+    "lines-without-mutants": reasons.reference,
 }
 
 

@@ -110,7 +110,8 @@ def test_every_key_is_documented() -> None:
 def toml_blocks() -> Iterator[object]:
     for path in PAGES:
         for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", text(path), re.MULTILINE | re.DOTALL)):
-            yield pytest.param(block, id=f"{path.name}-{number}")
+            if not block.startswith("[[waiver]]"):  # .repro-gate/waivers.toml, which test_mutants_docs reads
+                yield pytest.param(block, id=f"{path.name}-{number}")
 
 
 @pytest.mark.parametrize("block", list(toml_blocks()))

@@ -107,10 +107,10 @@ def test_decorators_are_removed_but_for_those_without_which_a_definition_is_nons
 
 
 def test_a_case_of_a_match_is_removed_with_its_lines() -> None:
-    text = "def f(x):\n    match x:\n        case 1:\n            return 2\n        case _:\n            g(x)\n"
+    text = "def f(x):\n    match x:\n        case 1:\n            return 2\n        case _:\n            g(x); x()\n"
     cases = [each for each in on(text) if each.operator == "case"]
-    assert shown(cases) == ["3 case: case 1: return 2 ->", "5 case: case _: g(x) ->"]
-    assert cases[0].text == "def f(x):\n    match x:\n        case _:\n            g(x)\n"
+    assert shown(cases) == ["3 case: case 1: return 2 ->", "5 case: case _: g(x); x() ->"]
+    assert cases[0].text == "def f(x):\n    match x:\n        case _:\n            g(x); x()\n"
 
 
 # --- where code runs -------------------------------------------------------------------------
@@ -238,6 +238,21 @@ def test_equal_code_is_no_mutant_and_equal_mutants_are_one() -> None:
     assert shown(on(text, 2)) == ["2 condition: True -> not (True)"]
     # The last `return None` of a function is what happens anyway.
     assert shown(on("def f(x):\n    g(x)\n    return None\n", 3)) == []
+
+
+def test_of_two_equal_deletions_one_is_a_mutant() -> None:
+    text = "def f(x):\n    g()\n    g()\n"
+    assert shown(on(text)) == ["2 statement: g() -> pass"]
+    assert reasons(text)[3] == Reason.SAME
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["raise x\ny = 1\n", "if 0:\n    y = 1\n", "raise x\ndef f():\n    return 1\n", "def f():\n    return\n    g(1)\n"],
+)
+def test_what_the_compiler_leaves_out_has_no_mutants(text: str) -> None:
+    last = text.count("\n")
+    assert mutants_of("a.py", text, frozenset({last})) == ((), {last: str(Reason.SAME)})
 
 
 def test_numbers_that_are_equal_but_of_another_type_are_mutants() -> None:

@@ -8,7 +8,7 @@ from repro_gate.mutants.generate import mutants_of
 from repro_gate.mutants.identity import identity
 from repro_gate.mutants.reasons import Reason
 from repro_gate.mutants.waivers import FILE, Unexplained, Waivers, in_code, in_file
-from repro_gate.mutants.worth import OPERATORS, rank, reference
+from repro_gate.mutants.worth import OPERATORS, rank
 
 __all__ = [
     "FILE",
@@ -23,5 +23,4 @@ __all__ = [
     "in_file",
     "mutants_of",
     "rank",
-    "reference",
 ]

@@ -6,6 +6,8 @@ Belongs here: the words. Does not belong here: finding out which applies (arid, 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from types import MappingProxyType
 
 
 class Reason(enum.StrEnum):
@@ -31,3 +33,35 @@ class Reason(enum.StrEnum):
     ABSTRACT = "arid: abstract"
     PLACEHOLDER = "arid: placeholder"
     EXPORTS = "arid: __all__"
+
+
+MEANING: Mapping[Reason, str] = MappingProxyType(
+    {
+        Reason.BLANK: "nothing that runs: also strings that stand alone",
+        Reason.IMPORT: "without an import nothing works, and every test says so",
+        Reason.PRAGMA: "`# pragma: no mutate -- reason`",
+        Reason.NO_OPERATOR: "no operator applies: `pass`, `with`, the line of a `def`, …",
+        Reason.PART: "a line of a longer statement",
+        Reason.SAME: "what operators make of it is no valid Python, or the same code as before or as another mutant",
+        Reason.ABSENT: "the file is shorter",
+        Reason.TYPE_CHECKING: "`if TYPE_CHECKING:` does not run; its `else` is mutated",
+        Reason.ANNOTATION: "a type checker judges annotations",
+        Reason.TYPE: "`TypeVar` and its like, `TypeAlias`, `type X = …`, the type given to `cast`",
+        Reason.OVERLOAD: "`@overload` functions are never called",
+        Reason.LOGGING: "calls of `debug` to `critical` on what is called `log`, `logger`, `logging` or `getLogger()`",
+        Reason.WARNING: "`warnings.warn(…)`",
+        Reason.REPR: "what `__repr__` shows is for people",
+        Reason.MESSAGE: "the text of a raised exception or of an assertion, and what fills it in; other arguments are mutated",
+        Reason.MAIN: "`if __name__ == '__main__':` does not run under test",
+        Reason.UNREACHABLE: "`assert_never(…)` is not reached",
+        Reason.ABSTRACT: "methods marked `abstract…`, and `raise NotImplementedError`",
+        Reason.PLACEHOLDER: "`...`",
+        Reason.EXPORTS: "what `import *` takes is rarely meant by a test; a missing name shows elsewhere",
+    }
+)
+
+
+def reference() -> str:
+    """The reasons as a table in Markdown."""
+    rows = [f"| {reason} | {meaning} |" for reason, meaning in MEANING.items()]
+    return "\n".join(["| reason | when, or why |", "|---|---|", *rows]) + "\n"

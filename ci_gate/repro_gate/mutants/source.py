@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 
+from repro_gate.mutants import compiled
+
 Place = tuple[int, int]  # line from 1, column from 0, in characters
 _NEWLINE = re.compile(r"\r\n?|\n")
 _BOM = "\ufeff"
@@ -83,17 +85,23 @@ class Unit:
 class Source:
     """A file that this Python can parse. ``head`` is the text as given, ``plain`` the same without byte order mark,
     without form feeds that begin a line, and with ``\\n`` for every newline; both have the same places.
+    ``reported``: the lines that the compiled file knows.
     """
 
     path: str
     head: Text
     plain: Text
     tree: ast.Module
+    reported: frozenset[int]
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """Functions that are not within another one, then all statements of the module; a line is its first one's."""
-        return (*self._functions(self.tree.body, ()), *self._statements())
+        """Functions that are not within another one, then all statements of the module; a line is its first one's.
+
+        Without those that the compiler leaves out, because they stand behind a ``raise`` or below ``if 0``.
+        """
+        every = (*self._functions(self.tree.body, ()), *self._statements())
+        return tuple(unit for unit in every if unit.meets(self.reported))
 
     def compiled(self, unit: Unit, edit: Edit | None = None) -> CodeType | None:
         """A unit's code, with an edit within it; None where that is no valid Python."""
@@ -170,12 +178,12 @@ def read(path: str, text: str) -> Source | str:
     """A file's text ready for edits, or the sentence that says why it cannot be read."""
     plain = _plain(text)
     try:
-        tree = _parsed(plain.characters)
+        tree, reported = _parsed(plain.characters)
     except UNPARSABLE as error:
         line = f" in line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         message = error.msg if isinstance(error, SyntaxError) else type(error).__name__
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} cannot parse the file{line}: {message}"
-    return Source(path=path, head=_text(text), plain=plain, tree=tree)
+    return Source(path=path, head=_text(text), plain=plain, tree=tree, reported=reported)
 
 
 def comments(text: str) -> dict[int, str]:
@@ -225,12 +233,12 @@ def _form_feeds(text: str, start: int) -> int:
     return end - start
 
 
-def _parsed(plain: str) -> ast.Module:
+def _parsed(plain: str) -> tuple[ast.Module, frozenset[int]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(plain)
-        compile(plain, "<source>", "exec", dont_inherit=True, optimize=0)
-    return tree
+        code = compile(plain, "<source>", "exec", dont_inherit=True, optimize=0)
+    return tree, compiled.reported(code)
 
 
 def _compiled(text: str, path: str, flags: int) -> CodeType | None:

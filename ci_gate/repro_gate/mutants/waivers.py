@@ -23,7 +23,7 @@ FILE = ".repro-gate/waivers.toml"
 _PRAGMA = re.compile(r"#\s*pragma:\s*no mutate\b(?P<rest>.*)", re.DOTALL)
 _REASON = re.compile(r"\s+--\s*(?P<reason>\S.*)", re.DOTALL)
 _ID = re.compile(r"[0-9a-f]{12}")
-_KEYS = ("file", "mutant", "qualname", "original", "mutated", "nth", "reason", "expires")
+KEYS = ("file", "mutant", "qualname", "original", "mutated", "nth", "reason", "expires")
 _NEXT = f"Correct the named key of {FILE}; docs/mutants.md says what a waiver holds."
 
 
@@ -164,8 +164,8 @@ def _read(content: bytes) -> list[Waiver]:
 def _problems(label: str, entry: Mapping[str, object]) -> Iterator[str]:
     """Everything that is wrong with one table."""
     for key in entry:
-        if key not in _KEYS:
-            yield f'{label}: unknown key "{key}"{_near(key, _KEYS)}'
+        if key not in KEYS:
+            yield f'{label}: unknown key "{key}"{_near(key, KEYS)}'
     for key in ("file", "reason"):
         value = entry.get(key)
         if not isinstance(value, str) or not value.strip():
