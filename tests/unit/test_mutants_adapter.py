@@ -18,12 +18,12 @@ from repro_gate.mutants import OPERATORS, adapter
 def made(code: str, kind: type[cst.CSTNode]) -> list[tuple[str, str]]:
     """The names and the text of what mutmut makes of the first node of a kind."""
     module = cst.parse_module(code)
-    nodes = [module]
+    nodes: list[cst.CSTNode] = [module]
     found: list[cst.CSTNode] = []
     while nodes:
-        node: cst.CSTNode = nodes.pop(0)
+        node = nodes.pop(0)
         found += [node] if isinstance(node, kind) else []
-        nodes[:0] = node.children  # type: ignore[arg-type]
+        nodes[:0] = node.children
     return [(name, module.code_for_node(mutated)) for name, mutated in adapter.changes(found[0])]
 
 
