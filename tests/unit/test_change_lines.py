@@ -58,7 +58,7 @@ class C:
 
 def test_comments_docstrings_blank_lines_and_declarations_are_not_executable() -> None:
     assert sorted(executable_lines(SOURCE)) == [
-        5, 7, 9, 11, 12, 15, 16, 17, 18, 19, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 35, 38, 41,
+        5, 7, 9, 11, 12, 15, 16, 17, 18, 19, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 35, 38, 41,
     ]  # fmt: skip
 
 
@@ -115,3 +115,10 @@ def test_a_source_that_does_nothing_has_no_executable_line(source: bytes) -> Non
 
 def test_an_odd_escape_is_no_warning_of_ours_and_line_ends_do_not_matter() -> None:
     assert executable_lines(b"x = '\\d'\r\n# c\r\ny = 1\r\n") == {1, 3}
+
+
+def test_whose_a_name_is_holds_from_the_first_statement_that_runs() -> None:
+    source = b"def f():\n    '''doc'''\n    global x, \\\n        y\n    x = 1\n\ndef g():\n    global x\n"
+    found = statements(source)
+    assert {line: found[line] for line in (3, 4, 5)} == dict.fromkeys((3, 4, 5), frozenset({5}))
+    assert 8 not in found

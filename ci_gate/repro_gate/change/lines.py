@@ -47,7 +47,21 @@ def statements(source: bytes) -> Mapping[int, frozenset[int]]:
         lines = own & spoken
         if lines & reported and not _is_docstring(node):
             found.update(dict.fromkeys(lines, lines))
+    for inner in ast.walk(module):
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.update(_declared(inner, found))
     return MappingProxyType(found)
+
+
+def _declared(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, found: Mapping[int, frozenset[int]]
+) -> Iterator[tuple[int, frozenset[int]]]:
+    """Lines that say whose a name is: no code is made of them, and they hold from the first statement that runs."""
+    names = [node for node in function.body if isinstance(node, ast.Global | ast.Nonlocal)]
+    first = next((node.lineno for node in function.body if node not in names and node.lineno in found), None)
+    if first is not None:
+        for node in names:
+            yield from ((line, found[first]) for line in _extent(node))
 
 
 def _reported(code: CodeType) -> Iterator[int]:
