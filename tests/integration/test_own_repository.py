@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,15 @@ def test_another_kind_of_names_is_told_to_git(tmp_path: Path) -> None:
     repo = Repo(place)
     commit = repo.commit({"a": "a"})
     assert made(repo, commit, tmp_path / "tree").head() == commit
+
+
+def test_the_clone_may_be_on_another_disk(tmp_path: Path) -> None:
+    elsewhere = Path("/dev/shm")
+    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system here")
+    repo = Repo.new(tmp_path / 'a "quoted" place: here')
+    commit = repo.commit({"a": "a"})
+    with tempfile.TemporaryDirectory(dir=elsewhere) as place:
+        own = made(repo, commit, Path(place) / "tree")
+        assert own.git("ls-files") == "a"
+        assert own.git("fsck", "--strict") == ""

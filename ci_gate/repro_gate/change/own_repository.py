@@ -34,7 +34,12 @@ def own_repository(repository: Repository, commit: str, tree: Path) -> str:
         pack = os.fspath(place / "objects" / "pack" / "pack")
         # As they are: looking for differences and pressing would cost more than writing.
         plain = ("--quiet", "--window=0", "--compression=0", "--threads=1")
-        repository.read("pack-objects", *plain, pack, question=objects, timeout=600)
+        # By the new repository, which borrows the objects: git writes a pack where it is at home and renames it from
+        # there, and the user's clone may be on another disk.
+        borrowed = repository.line("rev-parse", "--path-format=absolute", "--git-path", "objects")
+        quoted = borrowed.replace("\\", "\\\\").replace('"', '\\"')
+        lender = {**repository.env, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
+        Repository(top=tree, env=lender).read("pack-objects", *plain, pack, question=objects, timeout=600)
         Repository(top=tree, env=repository.env).read("read-tree", commit)
     except OSError as error:
         full = disk_full(error, str(tree))
