@@ -91,6 +91,11 @@ def test_bubblewrap_hides_homes_and_other_processes_and_takes_writes_only_into_t
             with pytest.raises(OSError):
                 open(name, "w")
 
+    def test_the_machines_own_name_is_known_without_asking_anybody():
+        import socket
+        assert socket.gethostbyname(socket.gethostname()).startswith("127.")
+        assert {{found[4][0] for found in socket.getaddrinfo(socket.gethostname(), 80)}} <= {{"127.0.0.1", "::1"}}
+
     def test_not_root_and_few_processes():
         assert os.getuid() == os.getgid() == 1000
         assert len([name for name in os.listdir("/proc") if name.isdigit()]) < 10

@@ -120,7 +120,10 @@ def _last_used(place: Path) -> float:
 
 
 def remove(directory: Path) -> None:
-    """Remove a directory with all that is in it, also what was made read-only."""
+    """Remove a directory with all that is in it, also what was made read-only; or a file."""
+    if not directory.is_dir():
+        directory.unlink(missing_ok=True)
+        return
     for parent, folders, _ in os.walk(directory):
         for name in folders:
             path = Path(parent) / name

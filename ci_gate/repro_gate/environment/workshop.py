@@ -86,10 +86,10 @@ class Workshop:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        for path in (self._place.home, self._place.tmp, self._place.wire):
+        kept = {self._log} if kind is not None else {self._log, self.directory}
+        # A sandbox keeps files of its own here, too: tables of users and hosts.
+        for path in {*self._place.base.glob("*")} - kept:
             store.remove(path)
-        if kind is not None:
-            store.remove(self.directory)
 
     def elapsed(self) -> float:
         """Seconds since the attempt began."""

@@ -12,6 +12,7 @@ from repro_gate.sandbox.paths import environments_within, needed, view_of, with_
 from repro_gate.sandbox.protocol import Interpreter, Local, Place, View
 
 _MOST_SIGNAL = 64
+_HOSTS = Path("/etc/hosts")
 _HIDDEN = ("/home", "/root", "/mnt", "/media", "/srv")
 
 
@@ -135,10 +136,13 @@ class Bubblewrap(Local):
         as_root = os.geteuid() == 0
         if as_root:
             options += ["--uid", "1000", "--gid", "1000"]
-        options += ["--hostname", hostname or "repro-gate"]
+        name = hostname or "repro-gate"
+        options += ["--hostname", name]
         options += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/dev/shm", "--tmpfs", "/run"]
         if as_root:
             options += ["--ro-bind", str(_passwd(place.base)), "/etc/passwd"]
+        if _HOSTS.is_file() and not _HOSTS.is_symlink():
+            options += ["--ro-bind", str(_hosts(place.base, name)), str(_HOSTS)]
         hidden = [path for path in {*_HIDDEN, str(Path.home())} if Path(path).is_dir()]
         for path in sorted(hidden):
             options += ["--tmpfs", path]
@@ -153,6 +157,14 @@ class Bubblewrap(Local):
         for path in environments_within(interpreter.directories, str(place.original)):
             options += ["--ro-bind", path, path]
         return [*options, "--chdir", working_directory(view, subdirectory)]
+
+
+def _hosts(base: Path, name: str) -> Path:
+    """The machine's table of hosts and the sandbox's own name: without an entry asking for it would go to the network."""
+    path = base / "hosts"
+    known = _HOSTS.read_text(encoding="utf-8", errors="replace")
+    path.write_text(f"{known.rstrip()}\n127.0.0.1 {name}\n::1 {name}\n", encoding="utf-8")
+    return path
 
 
 def _passwd(base: Path) -> Path:
