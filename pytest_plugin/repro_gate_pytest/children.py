@@ -5,12 +5,21 @@ Belongs here: /proc, signals and prctl, on functions kept before any conftest co
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
-from typing import NoReturn
+from typing import Any, Callable, NoReturn
 
 _fork, _waitpid, _killpg, _kill, _exit = os.fork, os.waitpid, os.killpg, os.kill, os._exit
 _getpid, _getppid, _open = os.getpid, os.getppid, open
+
+_used_by_children: Callable[[], Any] | None = None
+try:
+    import resource
+
+    _used_by_children = functools.partial(resource.getrusage, resource.RUSAGE_CHILDREN)
+except ImportError:  # not a Unix
+    pass
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -52,8 +61,6 @@ def _stand(pid: int) -> NoReturn:
 
 def _die_by(number: int) -> None:
     """End as the child did, so that whoever started us sees what happened."""
-    import resource
-
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
@@ -114,6 +121,18 @@ def children_of(pid: int) -> list[int]:
             return [int(word) for word in file.read().split()]
     except OSError:
         return []
+
+
+def offspring() -> tuple[int, frozenset[int]]:
+    """What differs once this process had a child: the page faults of those it waited for, and who is there now."""
+    return _faults(), frozenset(children_of(_getpid()))
+
+
+def _faults() -> int:
+    if _used_by_children is None:
+        return 0
+    used = _used_by_children()
+    return int(used.ru_minflt + used.ru_majflt)
 
 
 def resident(pid: int) -> int:

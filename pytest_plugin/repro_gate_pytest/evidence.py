@@ -16,10 +16,12 @@ import traceback
 import warnings
 from typing import Any, Callable
 
+from repro_gate_pytest import children as processes
 from repro_gate_pytest.wire import TEST_PATH as _TEST_PATH
 
 _MOST = 50  # of each kind, per test
 _MOST_OPENED = 400
+UNTOLD = "a process"  # a child that was there, by whatever way it was started
 # Kept: a test may patch these, and must not find us among its mock's calls.
 _getcwd_of_os = os.getcwd
 _fsdecode = os.fsdecode
@@ -44,6 +46,7 @@ class _State:
     refuse = False
     network: list[str] = []
     children: list[str] = []
+    offspring: tuple[int, frozenset[int]] = (0, frozenset())
     files: list[str] = []
     binds: list[str] = []
     clocks: list[str] = []
@@ -92,6 +95,7 @@ def begin() -> None:
     _State.opened = []
     _State.sources = []
     _State.more = 0
+    _State.offspring = processes.offspring()
     _State.recording = True
 
 
@@ -103,6 +107,8 @@ def network_seen() -> bool:
 def end() -> dict[str, Any] | None:
     """What was seen since ``begin``, or None for nothing."""
     _State.recording = False
+    if not _State.children and _had_a_child(*_State.offspring):
+        _State.children.append(UNTOLD)
     seen: dict[str, Any] = {
         "network": _State.network,
         "children": _State.children,
@@ -114,6 +120,12 @@ def end() -> dict[str, Any] | None:
         "more": _State.more,
     }
     return {key: value for key, value in seen.items() if value} or None
+
+
+def _had_a_child(faults: int, there: frozenset[int]) -> bool:
+    """Whether one came since: multiprocessing and C extensions start some that no audit event tells of."""
+    faults_now, there_now = processes.offspring()
+    return faults_now != faults or bool(there_now - there)
 
 
 def _note(kind: list[str], text: str, most: int = _MOST) -> None:

@@ -161,3 +161,27 @@ def test_a_test_that_hangs_leaves_its_stack(project: MakeProject, lab: MakeLab, 
     }
     assert {str(run.outcome) for test, run in runs.items() if test not in hung} == {"passed"}
     assert {failure.fingerprint for failure in hung.values() if failure is not None} == {"timeout:timeout"}
+
+
+def test_a_child_is_seen_however_it_was_started(project: MakeProject, lab: MakeLab) -> None:
+    tests = """\
+        import ctypes, multiprocessing, os, subprocess, sys, threading
+        def test_nothing(): pass
+        def test_by_multiprocessing():
+            with multiprocessing.get_context("spawn").Pool(1) as pool: assert pool.apply(len, ([1],)) == 1
+        def test_by_c(): assert ctypes.CDLL(None).system(b"true") == 0
+        def test_by_fork():
+            if not os.fork(): os._exit(0)
+            os.wait()
+        def test_by_subprocess(): subprocess.run([sys.executable, "-c", ""])
+        def test_a_thread(): threading.Thread(target=len, args=([],)).start()
+    """
+    runs = lab(project({"test_children.py": tests}), *PLAIN).run().runs
+    assert [run.outcome for run in runs] == ["passed"] * 6
+    seen = {run.id.rpartition("test_")[2]: run.evidence.children if run.evidence else () for run in runs}
+    python = seen.pop("by_subprocess")
+    assert len(python) == 1
+    assert python[0].rpartition("/")[2].startswith("python")
+    untold = ("a process",)
+    told = {"nothing": (), "by_multiprocessing": untold, "by_c": untold, "by_fork": ("fork",), "a_thread": ()}
+    assert seen == told

@@ -209,7 +209,8 @@ def test_a_test_that_starts_processes_is_unseen_unless_they_are_version_control(
     assert reached(head=Evidence(children=("/usr/bin/python3",))) is Exercise.UNSEEN
     assert reached(head=Evidence(children=("/usr/bin/python3", "git"))) is Exercise.NONE
     assert reached(head=Evidence(children=("git status",))) is Exercise.NONE
-    assert reached(head=Evidence(children=("fork",))) is Exercise.NONE
+    assert reached(head=Evidence(children=("fork",))) is Exercise.UNSEEN
+    assert reached(head=Evidence(children=("a process",))) is Exercise.UNSEEN
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def _is_text_of_product(path: str, case: Case) -> bool:
 
 
 def _starts_processes(seen: Evidence) -> bool:
-    """Git as a child is version control, however it is started; a bare fork runs in our sight."""
-    programs = [child.rpartition("/")[2].split(" ")[0] for child in seen.children if child != "fork"]
+    """Git as a child is version control, however it is started."""
+    programs = [child.rpartition("/")[2].split(" ")[0] for child in seen.children]
     return bool(programs) and not any(name in ("git", "hg", "svn") for name in programs)
 
 
