@@ -17,6 +17,9 @@ from typing import Any
 from repro_gate_pytest import wire
 
 _MOST_FRAMES = 60
+_MOST_WRAPPERS = 5
+# pytest's warnings for what was raised in a finaliser or a thread; it gives the exception as their cause.
+_UNCAUGHT = ("PytestUnraisableExceptionWarning", "PytestUnhandledThreadExceptionWarning")
 _MOST_MESSAGE = 4000
 _FINGERPRINT_MESSAGE = 300
 
@@ -86,13 +89,41 @@ class Zones:
 
 
 def describe(exc: BaseException, phase: str, zones: Zones) -> dict[str, Any]:
-    """The Failure of an exception, in the wire's shape."""
-    frames = []
-    for frame, line in _walk_tb(exc.__traceback__):
-        zone, path = zones.place(frame.f_code.co_filename)
-        frames.append({"zone": zone, "path": path, "line": line, "function": frame.f_code.co_name})
-    message = text_of(exc)
-    return _failure(phase, _name(type(exc)), _bases(type(exc)), message, _chain(exc), frames)
+    """The Failure of an exception, in the wire's shape; of the one within, where a tool wraps it."""
+    frames: list[dict[str, Any]] = []
+    wrappers: list[str] = []
+    while True:
+        for frame, line in _walk_tb(exc.__traceback__):
+            zone, path = zones.place(frame.f_code.co_filename)
+            frames.append({"zone": zone, "path": path, "line": line, "function": frame.f_code.co_name})
+        within = _within(exc)
+        if within is None or len(wrappers) == _MOST_WRAPPERS:
+            break
+        wrappers.insert(0, "%s: %s" % (_name(type(exc)), wire.clip(text_of(exc), 500)))
+        exc = within
+    return _failure(phase, _name(type(exc)), _bases(type(exc)), text_of(exc), [*_chain(exc), *wrappers], frames)
+
+
+def _within(exc: BaseException) -> BaseException | None:
+    """The exception that one of a tool stands for: of a doctest, of a group of one kind, where nobody could catch it."""
+    kind = type(exc).__name__
+    if kind == "UnexpectedException":  # doctest's
+        return _an_exception((getattr(exc, "exc_info", None) or (None, None))[1])
+    if kind in _UNCAUGHT:
+        return exc.__cause__
+    # pytest's keeper of doctests that go on after a failure, and groups
+    inner = getattr(exc, "failures" if kind == "MultipleDoctestFailures" else "exceptions", None)
+    several = list(inner) if isinstance(inner, (list, tuple)) else []
+    alike = len({type(each) for each in several}) == 1
+    return _an_exception(several[0]) if alike and _is_a_group(kind, exc) else None
+
+
+def _is_a_group(kind: str, exc: BaseException) -> bool:
+    return kind == "MultipleDoctestFailures" or "BaseExceptionGroup" in (each.__name__ for each in type(exc).__mro__)
+
+
+def _an_exception(value: object) -> BaseException | None:
+    return value if isinstance(value, BaseException) else None
 
 
 def describe_text(text: str, phase: str, kind: str = "") -> dict[str, Any]:
@@ -139,8 +170,10 @@ def _failure(
 
 
 def text_of(exc: BaseException) -> str:
-    """``str(exc)``, whatever that does."""
+    """``str(exc)``, whatever that does; a doctest's failure says what it got."""
     try:
+        if type(exc).__name__ == "DocTestFailure":
+            return "expected %r, got %r" % (exc.example.want, exc.got)  # type: ignore[attr-defined]  # doctest's
         return str(exc)
     except BaseException as broken:  # a __str__ of the project that raises is no reason to stop
         return "<str() raised %s>" % type(broken).__name__

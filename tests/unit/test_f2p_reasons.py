@@ -30,6 +30,12 @@ SURFACE = Surface(
 )
 CONTEXT = Context(surface=SURFACE, is_test=lambda path: path.startswith("tests/"))
 SETUP: dict[str, Any] = {"phase": "setup"}
+BASES = {
+    "KeyError": ("LookupError", "Exception"),
+    "IndexError": ("LookupError", "Exception"),
+    "UnboundLocalError": ("NameError", "Exception"),
+    "SystemExit": ("BaseException",),
+}
 FIXTURE_ERROR = "_pytest.fixtures.FixtureLookupError"
 
 
@@ -68,7 +74,16 @@ def code(kind: str, zones: str, message: str = "x", context: Context = CONTEXT, 
         ("AttributeError", "T", "'NoneType' object has no attribute 'x'", "test_exception"),
         ("TypeError", "T", "'NoneType' object is not subscriptable", "test_exception"),
         ("KeyError", "PT", "the product stands above, not below", "test_exception"),
+        ("subprocess.CalledProcessError", "TS", "returned non-zero exit status 3", "test_exception"),
+        ("StopIteration", "T", "", "test_exception"),
+        ("struct.error", "T", "unpack requires a buffer of 2 bytes", "test_exception"),
+        ("sqlite3.OperationalError", "T", "no such table: prices", "test_exception"),
+        ("ExceptionGroup", "TS", "unhandled errors in a TaskGroup", "test_exception"),
         ("NameError", "T", "name 'undefined' is not defined", "unexplained"),
+        ("UnboundLocalError", "T", "cannot access local variable 'x'", "unexplained"),
+        ("MemoryError", "T", "", "unexplained"),
+        ("SystemExit", "T", "3", "unexplained"),
+        ("doctest.DocTestFailure", "S3", "expected '3', got '2'", "assertion"),
         ("Exception", "3", "x", "unexplained"),
         # names that base does not have
         ("MissingSymbol", "T", "pkg.mod:g", "missing_symbol"),
@@ -97,7 +112,7 @@ def code(kind: str, zones: str, message: str = "x", context: Context = CONTEXT, 
     ],
 )  # fmt: skip
 def test_a_failure_in_the_test_has_a_reason(kind: str, zones: str, message: str, expected: str) -> None:
-    bases = ("LookupError", "Exception") if kind in ("KeyError", "IndexError") else ("Exception",)
+    bases = BASES.get(kind, ("Exception",))
     assert code(kind, zones, message, bases=bases) == expected
 
 

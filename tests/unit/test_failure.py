@@ -158,3 +158,67 @@ def test_a_report_without_an_exception_is_described_by_its_last_line() -> None:
     found = failure.describe_text("first\n\nlast line \n\n", "call", "report")
     assert (found["message"], found["type"], found["phase"]) == ("last line", "report", "call")
     assert failure.describe_text("", "call", "report")["message"] == "report"
+
+
+GROUP = """
+class Group(Exception):
+    def __init__(self, exceptions):
+        self.exceptions = exceptions
+Group.__name__ = "BaseExceptionGroup"
+def caught(kind, text):
+    try:
+        raise kind(text)
+    except kind as error:
+        return error
+"""
+
+
+@pytest.mark.parametrize(
+    ("raises", "kind", "message", "chain"),
+    [
+        ("raise Group([caught(ValueError, 'a'), caught(ValueError, 'b')])", "ValueError", "a", "m.Group: "),
+        ("raise Group([Group([caught(KeyError, 'a')])])", "KeyError", "'a'", "m.Group: "),
+        ("raise Group([caught(ValueError, 'a'), caught(KeyError, 'b')])", "m.Group", "", ""),
+        ("raise Group(7)", "m.Group", "7", ""),
+        (
+            "import pytest\nraise pytest.PytestUnraisableExceptionWarning('in x') from caught(ValueError, 'a')",
+            "ValueError",
+            "a",
+            "pytest.PytestUnraisableExceptionWarning: in x",
+        ),
+        (
+            "import pytest\nraise pytest.PytestUnhandledThreadExceptionWarning('in x')",
+            "pytest.PytestUnhandledThreadExceptionWarning",
+            "in x",
+            "",
+        ),
+    ],
+)
+def test_an_exception_that_stands_for_another_is_told_as_that_one(
+    describe: Callable[..., dict[str, Any]], raises: str, kind: str, message: str, chain: str
+) -> None:
+    found = describe(GROUP + raises)
+    assert found["type"] == kind
+    assert found["message"].startswith(message)
+    assert bool(chain) == bool(found["chain"])
+    assert all(each.startswith(chain) for each in found["chain"])
+    assert ("caught" in [frame["function"] for frame in found["frames"]]) == bool(chain)
+
+
+@pytest.mark.parametrize(
+    ("example", "kind", "message", "functions"),
+    [
+        (">>> 1 + 1\n3\n", "doctest.DocTestFailure", "expected '3\\n', got '2\\n'", ["<module>"]),
+        (">>> int('x')\n3\n", "ValueError", "invalid literal", ["<module>", "<module>"]),
+    ],
+)
+def test_a_doctest_is_told_by_what_it_got_or_what_was_raised_in_it(
+    describe: Callable[..., dict[str, Any]], example: str, kind: str, message: str, functions: list[str]
+) -> None:
+    found = describe(
+        f"import doctest\ntest = doctest.DocTestParser().get_doctest({example!r}, {{}}, 'x', 'x', 0)\n"
+        "doctest.DebugRunner(verbose=False).run(test)\n"
+    )
+    assert found["type"] == kind
+    assert found["message"].startswith(message)
+    assert [frame["function"] for frame in found["frames"] if frame["zone"] == "Test"] == functions

@@ -59,7 +59,8 @@ _ARGUMENTS = re.compile(
 )
 _NO_FIXTURE = re.compile(r"fixture '(?P<name>\w+)' not found")
 _TEST_MODULE = re.compile(r"(?:^|\.)(?:tests?|testing|conftest|test_\w+|\w+_test)\.")
-_VALUE_ERRORS = frozenset({"LookupError", "TypeError", "AttributeError", "ValueError", "ArithmeticError", "OSError"})
+# Of a name that the test lacks, or of the machine; any other exception is about a value.
+_NO_VALUES = frozenset({"NameError", "ImportError", "MemoryError", "SystemError"})
 _OWN = (Zone.TEST, Zone.PRODUCT)
 
 
@@ -208,8 +209,9 @@ def _in_test(failure: Failure, last: Frame | None, context: Context) -> ReasonCo
         return ReasonCode.CONFTEST if conftest else ReasonCode.FIXTURE
     if _is_suites_own(failure) and not any(frame.zone is Zone.PRODUCT for frame in failure.frames):
         return ReasonCode.ASSERTION
-    # A wrong name in the test is no value of the product.
-    if last is not None and last.zone is Zone.TEST and _VALUE_ERRORS & {failure.type, *failure.bases}:
+    # Head passes with the same test, and only the product differs: a value of it is what the test cannot go on with.
+    kinds = {failure.type, *failure.bases}
+    if last is not None and last.zone is Zone.TEST and "Exception" in kinds and not _NO_VALUES & kinds:
         return ReasonCode.TEST_EXCEPTION
     return ReasonCode.UNEXPLAINED
 
@@ -230,7 +232,7 @@ def _is_missing_symbol(failure: Failure) -> bool:
 def _is_assertion(failure: Failure) -> bool:
     # `pytest.fail`, "DID NOT RAISE" and "DID NOT WARN" are of the type `Failed`.
     name = failure.type.rpartition(".")[2]
-    return name in ("AssertionError", "Failed") or "AssertionError" in failure.bases
+    return name in ("AssertionError", "Failed", "DocTestFailure") or "AssertionError" in failure.bases
 
 
 def _is_suites_own(failure: Failure) -> bool:
