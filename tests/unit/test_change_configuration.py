@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro_gate.change.configuration import Parts, graft, parts_changed
+from repro_gate.change.configuration import NamesOfTests, Parts, graft, names_of_tests, parts_changed
 
 TOML = b"""\
 # top
@@ -119,3 +119,33 @@ def test_grafting_tables_takes_pytests_from_head_and_all_else_from_base(
     grafted = graft("pyproject.toml", text(base), text(head))
     assert grafted is not None
     assert tomllib.loads(grafted.decode()) == tomllib.loads(text(wanted).decode())
+
+
+SAID = NamesOfTests(files=("check_*.py", "two words.py"), folders=("checks", "pkg/*/checks"))
+INI = b"python_files = check_*.py\n    'two words.py'\ntestpaths = ./checks/ pkg/*/checks\n"
+LISTS = b"python_files = ['check_*.py', 'two words.py']\ntestpaths = ['checks', 'pkg/*/checks']\n"
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        ({"pytest.ini": b"[pytest]\n" + INI}, SAID),
+        ({".pytest.ini": b"[pytest]\n" + INI}, SAID),
+        ({"tox.ini": b"[pytest]\n" + INI}, SAID),
+        ({"setup.cfg": b"[tool:pytest]\n" + INI}, SAID),
+        ({"pytest.toml": b"[pytest]\n" + LISTS}, SAID),
+        ({"pyproject.toml": b"[tool.pytest.ini_options]\n" + LISTS}, SAID),
+        ({"pyproject.toml": b"[tool.pytest]\n" + LISTS}, SAID),
+        ({"pyproject.toml": b"[tool.pytest.ini_options]\ntestpaths = 'checks'\n"}, NamesOfTests(folders=("checks",))),
+        # the first that says anything is the one that pytest reads
+        ({"pytest.ini": b"", "setup.cfg": b"[tool:pytest]\n" + INI}, NamesOfTests()),
+        ({"pyproject.toml": b"[project]\nname = 'x'\n", "setup.cfg": b"[tool:pytest]\n" + INI}, SAID),
+        ({"setup.cfg": b"[pytest]\n" + INI}, NamesOfTests()),
+        ({"pyproject.toml": b"not toml ["}, NamesOfTests()),
+        ({"pytest.ini": b"[pytest]\npython_files = 'open\n"}, NamesOfTests()),
+        ({"pyproject.toml": b"[tool.pytest.ini_options]\npython_files = 3\n"}, NamesOfTests()),
+        ({}, NamesOfTests()),
+    ],
+)
+def test_where_tests_are_is_read_as_pytest_reads_it(contents: dict[str, bytes], expected: NamesOfTests) -> None:
+    assert names_of_tests(contents) == expected

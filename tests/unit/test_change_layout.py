@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repro_gate.change.configuration import NamesOfTests
 from repro_gate.change.layout import (
     Layout,
     is_configuration,
@@ -94,6 +97,37 @@ def test_declared_globs_name_files_or_folders(glob: str, path: str, *, expected:
 )
 def test_a_folder_called_testing_is_judged_by_what_is_around_it(paths: list[str], path: str, *, expected: bool) -> None:
     assert layout_of(paths).is_test(path) is expected
+
+
+SHOP = ("shop/__init__.py", "shop/price.py", "shop/check_price.py", "checks/price.py", "checks/deep/x.json", "other.py")
+
+
+@pytest.mark.parametrize(
+    ("files", "folders", "paths", "tests"),
+    [
+        (["check_*.py"], [], SHOP, {"shop/check_price.py"}),
+        (["shop/check_*"], [], SHOP, {"shop/check_price.py"}),
+        (["checks/*_price.py"], [], SHOP, set()),
+        (["*.py"], [], SHOP, set()),  # says nothing
+        (["*.py"], ["checks"], SHOP, {"checks/price.py", "checks/deep/x.json"}),
+        ([], ["./checks/"], SHOP, {"checks/price.py", "checks/deep/x.json"}),
+        ([], ["che*"], SHOP, {"checks/price.py", "checks/deep/x.json"}),
+        (["check_*.py"], ["shop"], SHOP, {"shop/check_price.py"}),  # beside the code
+        (["check_*.py"], ["."], SHOP, {"shop/check_price.py"}),
+        ([], ["src"], ("src/shop/a.py", "src/shop/test_a.py"), {"src/shop/test_a.py"}),
+        ([], ["src/shop"], ("src/shop/a.py", "src/shop/test_a.py"), {"src/shop/test_a.py"}),
+        ([], ["a", "b"], ("a/__init__.py", "b/__init__.py", "c/x.py"), set()),  # every package
+        ([], ["a"], ("a/__init__.py", "a/x.py", "a/test_x.py"), {"a/test_x.py"}),  # the only package
+        ([], ["code"], ("code/a/__init__.py", "b/__init__.py"), set()),
+    ],
+)
+def test_pytests_own_settings_say_what_a_test_is(
+    files: list[str], folders: list[str], paths: tuple[str, ...], tests: set[str]
+) -> None:
+    said = NamesOfTests(files=tuple(files), folders=tuple(str(PurePosixPath(each)) for each in folders))
+    layout = layout_of(paths, pyproject=b'[project]\nname = "shop"\n', settings=[NamesOfTests(), said])
+    assert {path for path in paths if layout.is_test(path)} == tests
+    assert not any(layout.is_product(path) for path in tests)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import configparser
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,10 @@ _DEPENDENCY_TABLES = (
     re.compile(r"options\.(install_requires|setup_requires|tests_require|extras_require(\..*)?|python_requires)"),
     re.compile(r"testenv(:[^.]*)?\.(deps|extras|constraints)"),
 )
-_PYTEST_SECTIONS = {"setup.cfg": "tool:pytest", "tox.ini": "pytest"}
+_PYTEST_SECTIONS = {
+    "setup.cfg": "tool:pytest",
+    **dict.fromkeys(("tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"), "pytest"),
+}
 _INI_HEADER = re.compile(r"\[([^\]]+)\]")
 
 
@@ -70,6 +74,43 @@ def graft(path: str, base: bytes | None, head: bytes | None) -> bytes | None:
         return grafted if _flat(path, grafted) == wanted else None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, configparser.Error, RecursionError):
         return None
+
+
+# In pytest's order: the first that has its section is the one it reads.
+SETTINGS_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamesOfTests:
+    """What pytest's settings say of where tests are: patterns of file names, and globs of folders."""
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+def names_of_tests(contents: Mapping[str, bytes]) -> NamesOfTests:
+    """``python_files`` and ``testpaths`` of a tree, by those of ``SETTINGS_FILES`` that it has at its top."""
+    for path in (each for each in SETTINGS_FILES if each in contents):
+        try:
+            flat = _flat(path, contents[path])
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError, configparser.Error, RecursionError):
+            continue
+        alone = path.lstrip(".").startswith("pytest.")
+        own = {name.rpartition(".")[2]: value for name, value in flat.items() if _is_pytest(path, name)}
+        if own or alone:
+            folders = (PurePosixPath(each).as_posix() for each in _words(own.get("testpaths")))
+            return NamesOfTests(files=_words(own.get("python_files")), folders=tuple(folders))
+    return NamesOfTests()
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """A list of arguments as pytest reads it."""
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    try:
+        return tuple(shlex.split(value)) if isinstance(value, str) else ()
+    except ValueError:
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ Belongs here: judging a path by its name and by the tree around it. Does not bel
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
+
+from repro_gate.change.configuration import NamesOfTests
 
 _SURE = "tests"
 # Product packages are called so as well (numpy.testing, django.test); the tree around them decides.
@@ -81,16 +84,21 @@ def is_named_as_support(path: str) -> bool:
 class Layout:
     """Where a tree keeps its tests and its product. Made by `layout_of`.
 
-    ``product`` are the folders and modules that get installed; empty where nothing tells.
+    ``product`` are the folders and modules that get installed; empty where nothing tells. ``test_names``
+    and ``test_folders`` are what pytest's own settings say.
     """
 
     test_globs: tuple[str, ...] = ()
+    test_names: tuple[str, ...] = ()
+    test_folders: tuple[str, ...] = ()
     product: tuple[str, ...] = ()
     product_folders: frozenset[str] = field(default_factory=frozenset)
 
     def is_test(self, path: str) -> bool:
         """Whether a file belongs to the tests: a test module, a conftest, or anything below a folder of tests."""
-        if is_test_module_name(path) or any(_matches(path, glob) for glob in self.test_globs):
+        if is_test_module_name(path) or any(_matches(path, glob) for glob in (*self.test_globs, *self.test_folders)):
+            return True
+        if any(_is_called(path, pattern) for pattern in self.test_names):
             return True
         folders = PurePosixPath(path).parts[:-1]
         return any(
@@ -105,13 +113,43 @@ class Layout:
         return not self.product or any(path == root or path.startswith(f"{root}/") for root in self.product)
 
 
-def layout_of(paths: Iterable[str], *, pyproject: bytes = b"", test_globs: Sequence[str] = ()) -> Layout:
-    """The layout of a tree with these paths. ``pyproject`` is its pyproject.toml, if there is one."""
+def layout_of(
+    paths: Iterable[str],
+    *,
+    pyproject: bytes = b"",
+    test_globs: Sequence[str] = (),
+    settings: Iterable[NamesOfTests] = (),
+) -> Layout:
+    """The layout of a tree with these paths.
+
+    ``pyproject`` is its pyproject.toml, if there is one; ``settings`` are pytest's.
+    """
     known = frozenset(paths)
     data = _toml(pyproject)
-    plain = Layout(test_globs=tuple(test_globs), product_folders=frozenset(_product_folders(known)))
+    settings = tuple(settings)
+    # A pattern that any module fits says nothing of its own.
+    names = tuple(dict.fromkeys(p for each in settings for p in each.files if not fnmatchcase("x.py", _name(p))))
+    named = Layout(test_globs=tuple(test_globs), test_names=names, product_folders=frozenset(_product_folders(known)))
+    folders = [folder for each in settings for folder in each.folders]
+    plain = dataclasses.replace(named, test_folders=tuple(dict.fromkeys(_only_tests(folders, known, data, named))))
     roots = {root for root in _product_roots(known, data, plain) if not plain.is_test(f"{root}/x")}
-    return Layout(test_globs=plain.test_globs, product=tuple(sorted(roots)), product_folders=plain.product_folders)
+    return dataclasses.replace(plain, product=tuple(sorted(roots)))
+
+
+def _only_tests(
+    folders: Sequence[str], paths: frozenset[str], pyproject: dict[str, Any], named: Layout
+) -> Iterator[str]:
+    """Those of pytest's ``testpaths`` that are no product with tests beside its code."""
+    sure = [*_declared(pyproject), "src", *_project_names(pyproject)]
+    roots = [root for root in dict.fromkeys(sure) if _is_there(root, paths)]
+    every = frozenset(root for root in _product_roots(paths, pyproject, named) if not named.is_test(f"{root}/x"))
+    if every and all(any(_matches(root, folder) for folder in folders) for root in every):
+        return  # else nothing would be left
+    for folder in folders:
+        product = any(_matches(root, folder) or _matches(folder, root) for root in roots)
+        inside = any(_matches(root, f"{folder}/*") for root in every)
+        if not (product or inside or folder in ("", ".")):
+            yield folder
 
 
 def _product_folders(paths: frozenset[str]) -> Iterator[str]:
@@ -176,6 +214,15 @@ def _project_names(pyproject: dict[str, Any]) -> Iterator[str]:
 
 def _is_there(root: str, paths: frozenset[str]) -> bool:
     return root in paths or any(path.startswith(f"{root}/") for path in paths)
+
+
+def _name(pattern: str) -> str:
+    return pattern.rpartition("/")[2]
+
+
+def _is_called(path: str, pattern: str) -> bool:
+    """Whether a file fits one of pytest's ``python_files``: by its name, or by its path where the pattern has one."""
+    return fnmatchcase(f"/{path}", f"*/{pattern}") if "/" in pattern else fnmatchcase(PurePosixPath(path).name, pattern)
 
 
 def _matches(path: str, glob: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repro_gate.change.configuration import graft, parts_changed
+from repro_gate.change.configuration import SETTINGS_FILES, graft, names_of_tests, parts_changed
 from repro_gate.change.diff import Change, ChangeKind
 from repro_gate.change.imports import closure
 from repro_gate.change.layout import Layout, is_mixed_file, is_named_as_support, is_pytest_file, layout_of
@@ -57,10 +57,16 @@ class Overlay:
 def layout_between(repository: Repository, base: str, head: str, *, test_globs: Sequence[str] = ()) -> Layout:
     """The layout of two commits taken together, with what base declares of its packages. Raises GitFailed."""
     trees = [{entry.path: entry for entry in entries(repository, commit)} for commit in (base, head)]
-    declared = next((tree["pyproject.toml"] for tree in trees if "pyproject.toml" in tree), None)
-    plain = declared is not None and declared.kind in (Kind.FILE, Kind.EXECUTABLE)
-    pyproject = repository.blob(declared.sha) if declared is not None and plain else b""
-    return layout_of(trees[0].keys() | trees[1].keys(), pyproject=pyproject, test_globs=test_globs)
+    contents = [_contents(repository, tree, SETTINGS_FILES) for tree in trees]
+    pyproject = next((files["pyproject.toml"] for files in contents if "pyproject.toml" in files), b"")
+    settings = map(names_of_tests, contents)
+    return layout_of(trees[0].keys() | trees[1].keys(), pyproject=pyproject, test_globs=test_globs, settings=settings)
+
+
+def _contents(repository: Repository, tree: Mapping[str, Entry], paths: Iterable[str]) -> dict[str, bytes]:
+    found = {path: tree[path] for path in paths if path in tree}
+    plain = {path: entry for path, entry in found.items() if entry.kind in (Kind.FILE, Kind.EXECUTABLE)}
+    return {path: repository.blob(entry.sha) for path, entry in plain.items()}
 
 
 def plan(repository: Repository, changes: Sequence[Change], *, head: str, layout: Layout) -> Overlay:
