@@ -202,7 +202,15 @@ def test_changed_package_data_counts_where_it_is_read() -> None:
     data = case(product=(), package_data=frozenset({"pkg/words.txt"}))
     assert reached(data, head=Evidence(opened=("pkg/words.txt",))) is Exercise.DATA
     assert reached(data, opened=("pkg/words.txt",)) is Exercise.DATA
-    assert reached(data, head=Evidence(opened=("pkg/other.txt",))) is Exercise.NONE
+    with_code = case(package_data=frozenset({"pkg/words.txt"}))
+    assert reached(with_code, head=Evidence(opened=("pkg/other.txt",))) is Exercise.NONE
+
+
+def test_changed_package_data_alone_counts_where_the_test_looks_at_no_text() -> None:
+    data = case(product=(), package_data=frozenset({"pkg/py.typed"}))
+    assert reached(data) is Exercise.DATA
+    assert reached(data, head=Evidence(opened=("setup.cfg",))) is Exercise.NONE
+    assert reached(case(product=(), package_data=data.package_data, dependencies=True)) is Exercise.NONE
 
 
 def test_a_test_that_starts_processes_is_unseen_unless_they_are_version_control() -> None:

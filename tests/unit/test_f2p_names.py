@@ -30,7 +30,7 @@ def loaded(base: str | None, head: str, **how: Any) -> dict[str, Any]:
     text = with_names(base, head, **how)
     assert text is not None
     space: dict[str, Any] = {"__name__": "shop"}
-    exec(compile(text, "shop.py", "exec"), space)
+    exec(compile(text, "shop.py", "exec", dont_inherit=True), space)
     return space
 
 
@@ -121,3 +121,21 @@ def test_bases_product_says_heads_version_and_does_nothing_else_of_it() -> None:
     assert with_sayings(None, head) is None
     assert with_sayings(base, None) is None
     assert with_sayings('__version__ = "1"; x = 1\n', '__version__ = "2"; x = 1\n') is None
+
+
+FIELDS = "import dataclasses\n@dataclasses.dataclass{how}\nclass Price:\n    value: int\n    kind: str = 'net'\n"
+
+
+@pytest.mark.parametrize("how", ["", "(frozen=True)", "(slots=True)", "(order=True, kw_only=True)"])
+def test_a_new_field_is_taken_and_not_kept(how: str) -> None:
+    base = FIELDS.format(how=how)
+    price = loaded(
+        base, base + "    currency: str = 'EUR'\n    notes: list = dataclasses.field(default_factory=list)\n"
+    )["Price"]
+    given = price(value=1, kind="gross", currency="USD")
+    assert (given.value, given.kind) == (1, "gross")
+    assert given.currency != "USD"
+    assert given.notes != []
+    assert given == price(value=1, kind="gross", currency="CHF", notes=[3])
+    assert given != price(value=2, kind="gross")
+    assert list(inspect.signature(price).parameters) == ["value", "kind", "currency", "notes"]

@@ -68,6 +68,9 @@ def exercise(
     if not looks_at_text:
         if case.package_data & set(head.import_opened):
             return Exercise.DATA
+        # Nothing else differs: whether a file is there can be asked without opening it.
+        if case.package_data and not (case.product or case.dependencies):
+            return Exercise.DATA
         if _overlap(added, head.import_lines) or _overlap(removed, base.import_lines):
             return Exercise.AT_IMPORT
         if any(_starts_processes(seen) for seen in passed):

@@ -35,6 +35,17 @@ for _name in {names!r}:
     except Exception:
         pass
 """
+# A class that is made from its fields keeps what it is given: that is what a new field does. It takes it, and no more.
+_TAKE = """\
+for _name in {names!r}:
+    try:
+        _fields = list(getattr({owner}, "__dataclass_fields__", ()))
+        _fields += [_each.name for _each in getattr({owner}, "__attrs_attrs__", ())]
+        if _name in _fields:
+            setattr({owner}, _name, property(lambda _self, _kept={kept}: _kept, lambda _self, _value: None))
+    except Exception:
+        pass
+"""
 
 
 def with_names(
@@ -130,6 +141,7 @@ class _Merger:
         yield base
         if new and not closed and not owner:
             yield from ast.parse(_STRIP.format(names=tuple(new), owner=qualified)).body
+            yield from ast.parse(_TAKE.format(names=tuple(new), owner=qualified, kept=_OBJECT)).body
 
 
 class _Hollow(ast.NodeTransformer):
