@@ -122,6 +122,19 @@ def test_a_process_that_ends_before_any_test_is_not_tried_again() -> None:
         assert not one.controls_held
 
 
+@pytest.mark.parametrize("done", [0, 1, 4])
+def test_a_sandbox_that_is_killed_from_outside_blames_no_test_and_says_nothing_of_the_controls(done: int) -> None:
+    one = activity()
+    result(one, wire.CONTROL_PASS)
+    for index in range(done):
+        result(one, index)
+    begin(one, done if done < 4 else wire.CONTROL_FAIL)
+    one.process_ended(-9, "lost", 7.5)
+    assert list(told(one).values()) == ["passed"] * done + ["not_run"] * (4 - done)
+    assert (one.ending, one.controls_held) == (Ending.CRASHED, False)
+    assert one.remaining == []
+
+
 def test_a_process_that_ends_between_two_tests_blames_none_and_the_rest_goes_on() -> None:
     one = activity()
     result(one, 0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from repro_gate.model import Ending, Evidence, Failure, Frame, Outcome, TestRun
+from repro_gate.sandbox import LOST
 from repro_gate_pytest import wire
 
 _WHY = {"timeout": Outcome.TIMEOUT, "memory": Outcome.CRASHED}
@@ -131,6 +132,11 @@ class Activity:
             due = {wire.CONTROL_PASS} if self._aborted else {wire.CONTROL_PASS, wire.CONTROL_FAIL}
             if set(self._controls) != due:
                 self.controls_held = False
+            return
+        if why == LOST:
+            self.controls_held = False
+            if self.ending is Ending.DONE:
+                self.give_up(Ending.CRASHED, "the sandbox of the test process was killed from outside")
             return
         culprit = self.current
         if culprit is None or culprit < 0 or self._next() != culprit:

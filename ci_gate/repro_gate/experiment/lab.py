@@ -124,11 +124,17 @@ class Lab:
         if worker is None or worker not in self._workers:
             worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
         deadline = self._clock() + self._collect_seconds
+        again = True  # somebody else's kill is no answer of pytest
         while not worker.ready:
             if worker.process is None or worker.process.poll() is not None or self._clock() > deadline:
                 worker.listen()
                 if not worker.ready:
-                    raise self._collection_failed(worker, timed_out=self._clock() > deadline)
+                    if not (again and worker.lost):
+                        raise self._collection_failed(worker, timed_out=self._clock() > deadline)
+                    again = False
+                    self._workers.remove(worker)
+                    worker.discard()
+                    worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
             if worker.events is not None:
                 select.select([worker.events.fd], [], [], _TICK)
             worker.listen()

@@ -19,7 +19,7 @@ from repro_gate.errors import WireMismatch
 from repro_gate.experiment import tree, wiring
 from repro_gate.experiment.project import Project
 from repro_gate.model import CollectFailure, Conditions, ItemFacts, Swap
-from repro_gate.sandbox import Place, Running, Sandbox, View
+from repro_gate.sandbox import LOST, Place, Running, Sandbox, View
 from repro_gate_pytest import wire
 
 _GRACE = 2.0  # seconds for the guard of a test process to end what tests left running
@@ -312,6 +312,11 @@ class Worker:
         """The exit status (negative for a signal), or None while it runs."""
         status = None if self.process is None else self.process.poll()
         return None if status is None else self._sandbox.exit_status(status)
+
+    @property
+    def lost(self) -> bool:
+        """Whether somebody outside ended the sandbox."""
+        return self.process is not None and self.process.why() == LOST
 
     def kill(self) -> None:
         """End the process and everything below it; what it said can still be read."""

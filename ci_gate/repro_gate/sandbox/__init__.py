@@ -7,6 +7,6 @@ machine. Does not belong here: what is run (experiment) and how a process is sta
 from repro_gate.sandbox.bubblewrap import Bubblewrap
 from repro_gate.sandbox.choose import choose
 from repro_gate.sandbox.host import Host
-from repro_gate.sandbox.protocol import Interpreter, Place, Running, Sandbox, View, probe
+from repro_gate.sandbox.protocol import LOST, Interpreter, Place, Running, Sandbox, View, probe
 
-__all__ = ["Bubblewrap", "Host", "Interpreter", "Place", "Running", "Sandbox", "View", "choose", "probe"]
+__all__ = ["LOST", "Bubblewrap", "Host", "Interpreter", "Place", "Running", "Sandbox", "View", "choose", "probe"]

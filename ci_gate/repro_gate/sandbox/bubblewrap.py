@@ -9,7 +9,7 @@ from pathlib import Path
 
 from repro_gate.process import Process, run, start
 from repro_gate.sandbox.paths import environments_within, needed, view_of, with_tester, working_directory
-from repro_gate.sandbox.protocol import Interpreter, Local, Place, View
+from repro_gate.sandbox.protocol import LOST, Interpreter, Local, Place, View
 
 _MOST_SIGNAL = 64
 _HOSTS = Path("/etc/hosts")
@@ -67,8 +67,9 @@ class Persistent:
         return self._process.resident()
 
     def why(self) -> str:
-        """The kernel's limits are nobody's here."""
-        return self._process.why()
+        """Who is inside cannot reach bwrap itself: a signal that ended it came from outside."""
+        status = self._process.poll()
+        return LOST if status is not None and status < 0 else ""
 
 
 class Bubblewrap(Local):

@@ -26,6 +26,9 @@ print(json.dumps({
 """
 
 
+LOST = "lost"  # the sandbox's own process was ended by somebody outside of it
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interpreter:
     """The Python that runs the tests, and every directory of this machine that it needs to do so.
@@ -143,7 +146,7 @@ class Running(Protocol):
         """Bytes of memory that it and everything below it hold; 0 where that cannot be told."""
 
     def why(self) -> str:
-        """Why the sandbox itself ended it (``memory``), or an empty string."""
+        """Why it ended, where that was no doing of the tests (``memory``, LOST), or an empty string."""
 
 
 class Sandbox(Protocol):
