@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.change.own_repository import own_repository
+from repro_gate.change.own_repository import leave_unnoticed, own_repository
 from repro_gate.change.trees import materialise
 from tests.gitrepo import GIT_ENV, Repo
 
@@ -105,3 +105,21 @@ def test_the_clone_may_be_on_another_disk(tmp_path: Path) -> None:
         own = made(repo, commit, Path(place) / "tree")
         assert own.git("ls-files") == "a"
         assert own.git("fsck", "--strict") == ""
+
+
+def test_what_we_write_ourselves_is_nothing_that_git_finds(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "repo")
+    commit = repo.commit({"pkg/mod.py": "x = 1\n", "pkg/other.py": "", "pkg/[a].py": "a"})
+    own = made(repo, commit, tmp_path / "tree")
+    for path in ("pkg/mod.py", "pkg/[a].py", "pkg/new*.py", "pkg/also new.py"):
+        (own.path / path).write_text("ours")
+    leave_unnoticed(own.path, ["pkg/mod.py", "pkg/[a].py", "pkg/new*.py", "pkg/also new.py"], GIT_ENV)
+    assert own.git("status", "--porcelain") == ""
+    assert own.git("describe", "--always", "--dirty") == commit[:7]
+    (own.path / "pkg/other.py").write_text("theirs")
+    (own.path / "pkg/newer.py").write_text("theirs")
+    assert sorted(own.git("status", "--porcelain").split()) == ["??", "M", "pkg/newer.py", "pkg/other.py"]
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    leave_unnoticed(plain, ["a"], GIT_ENV)
+    assert list(plain.iterdir()) == []

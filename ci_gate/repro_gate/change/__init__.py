@@ -13,7 +13,7 @@ from repro_gate.change.history import named_commit
 from repro_gate.change.layout import Layout, is_configuration, is_dependency_file, is_mixed_file, layout_of
 from repro_gate.change.lines import executable_lines, statements
 from repro_gate.change.overlay import Graft, Overlay, apply, layout_between, plan
-from repro_gate.change.own_repository import own_repository
+from repro_gate.change.own_repository import leave_unnoticed, own_repository
 from repro_gate.change.repository import Repository, open_repository
 from repro_gate.change.resolver import How, Moved, Pair, resolve
 from repro_gate.change.trees import Entry, Kind, Materialised, entries, materialise
@@ -50,6 +50,7 @@ __all__ = [
     "is_mixed_file",
     "layout_between",
     "layout_of",
+    "leave_unnoticed",
     "materialise",
     "messages_between",
     "named_commit",

@@ -7,6 +7,8 @@ name, and nothing else of the user's clone: no remote, no hook, no setting, no h
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from repro_gate.change.repository import Repository
@@ -15,6 +17,7 @@ from repro_gate.errors import GitFailed, disk_full
 _CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n"
 _SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 _SHA1_LENGTH = 40
+_SPECIAL = re.compile(r"[*?\[\\ ]")  # in git's patterns of what to ignore
 
 
 def own_repository(repository: Repository, commit: str, tree: Path) -> str:
@@ -49,3 +52,21 @@ def own_repository(repository: Repository, commit: str, tree: Path) -> str:
     except GitFailed as error:
         return f"The files of commit {commit[:12]} have no git repository around them: {error}"
     return ""
+
+
+def leave_unnoticed(tree: Path, paths: Iterable[str], env: Mapping[str, str]) -> None:
+    """Have git find nothing changed or new in ``tree``, which has a repository of its own, where we wrote these files.
+
+    A test may ask whether the work tree is clean: that is about the project's doing, and not about ours.
+    """
+    place = tree / ".git"
+    if not place.is_dir():
+        return
+    wanted = sorted(paths)
+    own = Repository(top=tree, env=env)
+    known = own.ask("--literal-pathspecs", "ls-files", "-z", "--", *wanted).output
+    own.ask("update-index", "--assume-unchanged", "-z", "--stdin", question=known)
+    (place / "info").mkdir(exist_ok=True)
+    new = [path for path in wanted if os.fsencode(path) not in known.split(b"\0")]
+    with (place / "info" / "exclude").open("a", encoding="utf-8") as file:
+        file.writelines("/" + _SPECIAL.sub(r"\\\g<0>", path) + "\n" for path in new)

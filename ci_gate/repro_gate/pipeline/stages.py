@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from repro_gate.change import leave_unnoticed
 from repro_gate.errors import CollectionFailed, DiskFull
 from repro_gate.experiment import Job, Lab, Project, put_text, tree_wipe
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
@@ -206,6 +207,8 @@ class LabBench:
             _restore(self.trees[Side.CONTROL] / path, tree / path)
         for path, text in stage.replaced:
             put_text(tree, path, text)
+        different = {*stage.restored, *(path for path, _ in stage.replaced)}
+        leave_unnoticed(tree, sorted(different), self.project.environment)
         return tree
 
     def _strays(self, origins: Mapping[str, str]) -> Iterable[str]:
