@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import runpy
 import socket
 import sys
 import time
@@ -33,8 +34,8 @@ _sleep = time.sleep
 _O_WRITE = os.O_WRONLY | os.O_RDWR
 _getframe = sys._getframe
 # Code whose reading of sources is not the test's: imports, and whoever shows the lines of a traceback.
-_IMPORTERS = ("<frozen importlib", "<frozen zipimport")
-_QUOTERS = (traceback.__file__, warnings.__file__)
+_IMPORTERS = ("<frozen importlib", "<frozen zipimport", "<frozen runpy")
+_QUOTERS = (traceback.__file__, warnings.__file__, runpy.__file__)  # runpy runs what it reads
 _PYTESTS_OWN = "%s_pytest%s" % (os.sep, os.sep)
 
 _gaierror = socket.gaierror

@@ -11,7 +11,7 @@ PLAIN = ("-p", "no:randomly")
 SHORT = Limits(test_seconds=2, total_seconds=120)
 
 READING = """\
-    import inspect, json, linecache, os, pathlib, subprocess, traceback, warnings
+    import inspect, json, linecache, os, pathlib, runpy, subprocess, traceback, warnings
     from importlib import resources
     import pkg, pkg.core
     HERE = pathlib.Path(__file__).parent
@@ -22,6 +22,7 @@ READING = """\
     def test_source_by_hand(): assert open(pkg.core.__file__).read()
     def test_git(): assert (HERE / ".git/HEAD").read_text()
     def test_imports(): import pkg.lazy
+    def test_runs(): assert runpy.run_path(HERE / "pkg/lazy.py") and runpy.run_module("pkg.lazy")
     def test_shows_a_traceback():
         linecache.clearcache()
         try:

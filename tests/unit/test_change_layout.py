@@ -154,6 +154,11 @@ def test_product_is_told_from_support_where_something_tells() -> None:
     known = layout_of(["pkg/__init__.py", "pkg/tests/a.py", "tools/x.py"])
     names = ("pkg/a.py", "pkg/data.json", "pkg/tests/a.py", "tools/x.py", "pkgs/x.py")
     assert [known.is_product(name) for name in names] == [True, True, False, False, False]
+    programs = ("scripts/x.py", "scripts/x.sh", "scripts/tests/a.py", "bin/deep/x.py", "tools/x.py", "pkg/a.py")
+    assert [known.with_programs(["tests/a.py"]).is_product(name) for name in programs] == [
+        *(True, False, False, True, False, True)
+    ]
+    assert [known.with_programs(["scripts/x.py"]).is_product(name) for name in programs] == [*[False] * 5, True]
     unknown = layout_of(["app.py"])
     assert [unknown.is_product(name) for name in ("app.py", "test_app.py")] == [True, False]
 

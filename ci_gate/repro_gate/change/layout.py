@@ -43,6 +43,7 @@ _DEPENDENCY_FILES = (
 _TOOLING = frozenset(
     {"benchmark", "benchmarks", "bench", "ci", "doc", "docs", "example", "examples", "scripts", "tasks", "tools"}
 )
+_PROGRAMS = ("bin", "scripts")
 _SUPPORT_NAME = re.compile(r"_?(testing|test_?utils?|test_?helpers?|test_?support|fixtures?)")
 
 
@@ -85,7 +86,7 @@ class Layout:
     """Where a tree keeps its tests and its product. Made by `layout_of`.
 
     ``product`` are the folders and modules that get installed; empty where nothing tells. ``test_names``
-    and ``test_folders`` are what pytest's own settings say.
+    and ``test_folders`` are what pytest's own settings say; ``programs`` folders of Python that is run and not installed.
     """
 
     test_globs: tuple[str, ...] = ()
@@ -93,6 +94,7 @@ class Layout:
     test_folders: tuple[str, ...] = ()
     product: tuple[str, ...] = ()
     product_folders: frozenset[str] = field(default_factory=frozenset)
+    programs: tuple[str, ...] = ()
 
     def is_test(self, path: str) -> bool:
         """Whether a file belongs to the tests: a test module, a conftest, or anything below a folder of tests."""
@@ -110,7 +112,13 @@ class Layout:
         """Whether a file is installed with the product; where nothing tells, whatever is no test counts."""
         if self.is_test(path):
             return False
+        if path.endswith(".py") and any(path.startswith(f"{folder}/") for folder in self.programs):
+            return True
         return not self.product or any(path == root or path.startswith(f"{root}/") for root in self.product)
+
+    def with_programs(self, changed: Iterable[str]) -> Layout:
+        """The same for a change of these files: where it brings tests, programs beside the product are what they test."""
+        return dataclasses.replace(self, programs=_PROGRAMS) if any(map(self.is_test, changed)) else self
 
 
 def layout_of(

@@ -98,6 +98,7 @@ def open_subject(
     """
     found = changes(repository, pair.base_sha, pair.head_sha)
     layout = layout_between(repository, pair.base_sha, pair.head_sha, test_globs=test_globs)
+    layout = layout.with_programs(change.path for change in found)
     overlay = plan(repository, found, head=pair.head_sha, layout=layout)
     trees, written = write_trees(repository, pair.base_sha, pair.head_sha, overlay, directory, max_bytes=max_bytes)
     notes = [*pair.notes, *overlay.notes, *written]
