@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.corpus import new_names, proofs, refused, surroundings, traps
+from tests.corpus import new_names, odd_reasons, proofs, refused, surroundings, traps
 from tests.corpus.shape import Shape
 
-SHAPES: tuple[Shape, ...] = (*proofs.SHAPES, *new_names.SHAPES, *refused.SHAPES, *traps.SHAPES, *surroundings.SHAPES)
+_ROOMS = (proofs, new_names, odd_reasons, refused, traps, surroundings)
+SHAPES: tuple[Shape, ...] = tuple(shape for room in _ROOMS for shape in room.SHAPES)
 
 
 def named(name: str) -> Shape:

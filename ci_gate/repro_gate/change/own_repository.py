@@ -68,5 +68,5 @@ def leave_unnoticed(tree: Path, paths: Iterable[str], env: Mapping[str, str]) ->
     own.ask("update-index", "--assume-unchanged", "-z", "--stdin", question=known)
     (place / "info").mkdir(exist_ok=True)
     new = [path for path in wanted if os.fsencode(path) not in known.split(b"\0")]
-    with (place / "info" / "exclude").open("a", encoding="utf-8") as file:
+    with (place / "info" / "exclude").open("a", encoding="utf-8", errors="surrogateescape") as file:
         file.writelines("/" + _SPECIAL.sub(r"\\\g<0>", path) + "\n" for path in new)
