@@ -15,7 +15,9 @@ from repro_gate.environment import (
     build,
     declare,
     importable_in,
+    python_beside,
     side_of,
+    with_scripts,
     write_side,
 )
 from repro_gate.errors import PrepareFailed
@@ -66,6 +68,30 @@ def test_each_side_has_metadata_scripts_and_code_of_its_own(
         assert seen.stdout.strip() == str(facts.version)
         script = run([str(tmp_path / version / "bin/demo")], env=env, cwd="/", timeout=60)
         assert script.stderr.strip() == f"code {version}"
+
+
+def test_the_projects_scripts_stand_next_to_the_interpreter(
+    project: MakeProject, with_a_copy: Environment, tmp_path: Path
+) -> None:
+    text = PROJECT + '[project.scripts]\ndemo = "demo:main"\n'
+    root = project({"pyproject.toml": text, "src/demo/__init__.py": "def main(): return 'code of the tree'"})
+    tree, place = OnDisk(root), tmp_path / "env"
+    facts = declare(tree).facts
+    python = python_beside(place)
+    shared = with_a_copy.directory / "venv"
+    before = sorted(path.name for path in (shared / "bin").iterdir())
+    with_scripts(shared, side_of(tree, facts, importable_in(tree, facts), python).scripts, place)
+    env = {"PYTHONPATH": str(root / "src")}
+    look = (
+        "import demo, pytest, shutil, sys, sysconfig; print(sys.prefix, sysconfig.get_path('scripts'), sys.executable)"
+    )
+    said = run([python, "-c", look], env=env, cwd="/", timeout=60)
+    assert said.stdout.split() == [str(place), str(place / "bin"), python], said
+    script = run([str(place / "bin/demo")], env=env, cwd="/", timeout=60)
+    assert script.stderr.strip() == "code of the tree"
+    assert run([str(place / "bin/pip"), "--version"], env={}, cwd="/", timeout=60).status == 0
+    assert sorted(path.name for path in (shared / "bin").iterdir()) == before
+    assert "demo" not in before
 
 
 # --- projects that must be built ------------------------------------------------------------

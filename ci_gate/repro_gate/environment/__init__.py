@@ -4,6 +4,7 @@ Belongs here: declarations, lock files, the steps to install them, the cache, an
 tree the product is imported. Does not belong here: running tests (experiment).
 """
 
+from repro_gate.environment.beside import python_beside, with_scripts
 from repro_gate.environment.building import Built, build
 from repro_gate.environment.declared import Declared, Kind, declare
 from repro_gate.environment.files import OnDisk, Tree
@@ -31,8 +32,10 @@ __all__ = [
     "importable_in",
     "key",
     "prepare",
+    "python_beside",
     "side_of",
     "sweep",
     "target_of",
+    "with_scripts",
     "write_side",
 ]

@@ -27,8 +27,10 @@ from repro_gate.environment import (
     importable_in,
     key,
     prepare,
+    python_beside,
     side_of,
     target_of,
+    with_scripts,
     write_side,
 )
 from repro_gate.experiment import visible_environment
@@ -159,12 +161,17 @@ class Provider:
         environment: Side,
         whose: Side,
     ) -> Room:
-        """The tree's own metadata and scripts, beside the environment and never in it."""
+        """The tree's own metadata and scripts, beside the shared environment and never in it."""
         files = OnDisk(tree)
-        side = side_of(files, self._declared(tree).facts, importable, interpreter.executable)
-        self.notes += side.notes
         place = self.directory / f"beside-{whose}-{environment}"
+        facts = self._declared(tree).facts
+        python = python_beside(place / "env") if facts.scripts else interpreter.executable
+        side = side_of(files, facts, importable, python)
+        self.notes += side.notes
         write_side(side, place)
+        if facts.scripts:
+            with_scripts(Path(interpreter.executable).parents[1], side.scripts, place / "env")
+            interpreter = self._beside(python, interpreter)
         for path, text in side.generated.items():
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(text, encoding="utf-8")
@@ -176,6 +183,11 @@ class Provider:
             shelf=_named_apart(shelf, f"lib-{whose}-{environment}"),
             scripts=_named_apart(scripts, f"bin-{whose}-{environment}"),
         )
+
+    def _beside(self, python: str, shared: Interpreter) -> Interpreter:
+        """An environment whose parts are the shared one's needs that one, too."""
+        own = probe(python, self.effects.environ, self.here)
+        return dataclasses.replace(own, directories=tuple(sorted({*own.directories, *shared.directories})))
 
     def _build(self, tree: Path, importable: Importable, environment: Environment, target: object) -> None:
         built = build(importable, environment, target, self._around(tree), _hash_of(tree))  # type: ignore[arg-type]
