@@ -285,6 +285,30 @@ SHAPES = (
         proved={node("test_all", "tests/test_scripts.py"): "assertion"},
     ),
     Shape(
+        name="new-function-of-a-script",
+        row="scripts",
+        verdict=PASS,
+        reason="new_api",
+        title="feat: means",
+        base={"scripts/prices.py": BROKEN},
+        head={
+            "scripts/prices.py": BROKEN + "\n\ndef mean(prices):\n    return sum(prices) / len(prices)\n",
+            "tests/test_scripts.py": """\
+                import sys
+                from pathlib import Path
+
+                sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+
+                from prices import mean
+
+
+                def test_mean():
+                    assert mean([1, 3]) == 2
+                """,
+        },
+        proved={node("test_mean", "tests/test_scripts.py"): "missing_symbol"},
+    ),
+    Shape(
         name="git-says-that-nothing-is-changed",
         row="git state",
         verdict=PASS,

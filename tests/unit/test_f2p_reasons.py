@@ -279,6 +279,12 @@ def test_new_names_are_found(head: str, added: set[str]) -> None:
     assert differs("old = 1\n", head).symbols == added
 
 
+def test_a_program_outside_of_the_packages_is_the_products_under_either_name() -> None:
+    found = differs("", "def g(): pass\n", path="scripts/prices.py", module="scripts.prices")
+    assert [found.owns(name) for name in ("pkg.mod", "scripts.prices", "prices", "json")] == [True, True, True, False]
+    assert not differs("", "def g(): pass\n", path="pkg/json.py", module="pkg.json").owns("json")
+
+
 def test_a_new_module_is_new_and_a_moved_one_is_moved() -> None:
     text = "def f(x):\n    return x\n\n\nLIMIT = 2\n"
     fresh = differs(None, text)

@@ -69,12 +69,20 @@ def surface(files: Iterable[ProductFile], packages: frozenset[str]) -> Surface:
         if own and own <= moved:
             moved.add(module)
     return Surface(
-        packages=packages,
+        packages=packages | frozenset(_programs(files, packages)),
         modules=modules,
         symbols=symbols,
         moved=frozenset(moved),
         signatures=frozenset(_signatures(files)),
     )
+
+
+def _programs(files: Iterable[ProductFile], packages: frozenset[str]) -> Iterator[str]:
+    """Names of product outside of its packages: a program is imported from its folder, or from the top."""
+    for file in files:
+        parts = file.module.split(".")
+        if packages and parts[0] not in packages:
+            yield from parts
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
