@@ -83,6 +83,7 @@ def code(kind: str, zones: str, message: str = "x", context: Context = CONTEXT, 
         ("UnboundLocalError", "T", "cannot access local variable 'x'", "unexplained"),
         ("MemoryError", "T", "", "unexplained"),
         ("SystemExit", "T", "3", "unexplained"),
+        ("_pytest.outcomes.Exit", "T3", "enough", "unexplained"),
         ("doctest.DocTestFailure", "S3", "expected '3', got '2'", "assertion"),
         ("Exception", "3", "x", "unexplained"),
         # names that base does not have

@@ -59,8 +59,10 @@ _ARGUMENTS = re.compile(
 )
 _NO_FIXTURE = re.compile(r"fixture '(?P<name>\w+)' not found")
 _TEST_MODULE = re.compile(r"(?:^|\.)(?:tests?|testing|conftest|test_\w+|\w+_test)\.")
-# Of a name that the test lacks, or of the machine; any other exception is about a value.
-_NO_VALUES = frozenset({"NameError", "ImportError", "MemoryError", "SystemError"})
+# Of a name that the test lacks, of the machine, or a test's word that all is over; any other exception is about a value.
+_NO_VALUES = frozenset(
+    {"NameError", "ImportError", "MemoryError", "SystemError", "_pytest.outcomes.Exit", "bdb.BdbQuit"}
+)
 _OWN = (Zone.TEST, Zone.PRODUCT)
 
 
