@@ -78,6 +78,14 @@ class MissingTool(ReproGateError):
     default_next_step = "Install it and run the same command again."
 
 
+class CoverageFilesFailed(ReproGateError):
+    """coverage.py could not write a file from an instrumented run."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+    slug = "coverage-files-failed"
+    default_next_step = "Read what coverage.py said; the check itself is not concerned."
+
+
 class SandboxUnavailable(ReproGateError):
     """The sandbox that was asked for cannot run here."""
 

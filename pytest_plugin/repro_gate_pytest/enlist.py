@@ -51,8 +51,8 @@ class Enlistment:
             self.lenient = lenient.LenientImports(zones, **start["lenient"])
             self.lenient.install()
             self.observers.append(self.lenient)
-        if start.get("lines"):
-            self.lines = lines.Lines(self.tree, start["lines"])
+        if start.get("lines") or start.get("record"):
+            self.lines = lines.Lines(self.tree, start.get("lines", {}), start.get("record", ()))
             self.lines.start()
             self.observers.append(self.lines)
 

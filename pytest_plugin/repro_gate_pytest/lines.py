@@ -1,8 +1,9 @@
-"""Which of the watched lines ran: during each test, and while modules were imported.
+"""Which lines ran, and where branches led: during each test, and while modules were imported.
 
-Belongs here: tracing of watched files, and of no other. Python 3.12 and later have
-``sys.monitoring``, where a line costs once per test; before that, trace functions, which share
-their place with whatever the project itself traces with. Lines of child processes are not seen.
+Belongs here: tracing of watched files (some of their lines) and of recorded ones (all lines, and the arcs from lines
+that can branch), and of no other. Python 3.12 and later have ``sys.monitoring``, where a line costs once per test;
+before that, trace functions, which share their place with whatever the project itself traces with. Lines of child
+processes are not seen. How code branches is in ``arcs``.
 """
 
 from __future__ import annotations
@@ -10,27 +11,42 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any, Callable
 
 from repro_gate_pytest import patching
+from repro_gate_pytest.arcs import Branching
 
 _realpath = os.path.realpath
 _basename = os.path.basename
+_frame = sys._getframe
+_id = id
 _TOOLS = (4, 3, 5, 2)  # ids of sys.monitoring that debuggers and coverage do not take first
+_MOST_FRAMES = 100_000  # of code that is followed line by line; those that ended by an exception are left behind
 
 Tracer = Callable[[FrameType, str, Any], Any]
 
 
-class Lines:
-    """Watches lines of files below ``root``; ``watch`` maps tree-relative paths to line numbers."""
+class File:
+    """A file of the tree and what ran of it. ``wanted`` None: every line, and arcs, are recorded."""
 
-    def __init__(self, root: str, watch: Mapping[str, Any]) -> None:
+    def __init__(self, path: str, wanted: frozenset[int] | None) -> None:
+        self.path = path
+        self.wanted = wanted
+        self.lines: set[int] = set()
+        self.arcs: set[tuple[int, int]] = set()
+
+
+class Lines:
+    """Watches files below ``root``: of those in ``watch`` (path to lines) these lines, of those in ``record`` all."""
+
+    def __init__(self, root: str, watch: Mapping[str, Any], record: Iterable[str] = ()) -> None:
         below = _realpath(root)
-        self._wanted = {os.path.join(below, *path.split("/")): (path, frozenset(watch[path])) for path in watch}
-        self._names = frozenset(_basename(path) for path in self._wanted)
-        self._seen: set[tuple[str, int]] = set()
+        files = [File(path, frozenset(watch[path])) for path in watch] + [File(path, None) for path in record]
+        self._wanted = {os.path.join(below, *file.path.split("/")): file for file in files}
+        self._names = frozenset(_basename(file.path) for file in files)
+        self._files = sorted(files, key=lambda file: file.path)
         self._engine: _Monitoring | _Tracing | None = None
 
     def start(self) -> str:
@@ -47,38 +63,61 @@ class Lines:
 
     def begin(self) -> None:
         """A test begins."""
-        self._seen.clear()
+        for file in self._files:
+            file.lines.clear()
+            file.arcs.clear()
         if self._engine is not None:
             self._engine.rearm()
 
     def end(self) -> dict[str, Any]:
-        """What ran since ``begin`` (or since the start), as lines by path."""
-        ran: dict[str, list[int]] = {}
-        for path, line in sorted(self._seen):
-            ran.setdefault(path, []).append(line)
-        return {"lines": ran} if ran else {}
+        """What ran since ``begin`` (or since the start): lines by path; of recorded files as ranges, with arcs."""
+        ran = [file for file in self._files if file.lines]
+        lines = {file.path: sorted(file.lines) for file in ran if file.wanted is not None}
+        recorded = {file.path: [_ranges(file.lines), _pairs(file.arcs)] for file in ran if file.wanted is None}
+        return {**({"lines": lines} if lines else {}), **({"ran": recorded} if recorded else {})}
 
-    def of(self, filename: str) -> tuple[str, frozenset[int]] | None:
-        """The path and the watched lines of a source file, or None."""
+    def of(self, filename: str) -> File | None:
+        """The watched or recorded file that has this name, or None."""
         if _basename(filename) not in self._names:
             return None
         return self._wanted.get(filename) or self._wanted.get(_realpath(filename))
 
-    def ran(self, path: str, line: int) -> None:
-        """A line ran."""
-        self._seen.add((path, line))
+
+def _ranges(lines: Iterable[int]) -> str:
+    """Numbers as ``1-3,7``: suites are large, and most lines run beside others."""
+    runs: list[list[int]] = []
+    for line in sorted(lines):
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    return ",".join("%d" % first if first == last else "%d-%d" % (first, last) for first, last in runs)
+
+
+def _pairs(arcs: Iterable[tuple[int, int]]) -> str:
+    """Arcs as ``3>4,3>-1``."""
+    return ",".join("%d>%d" % arc for arc in sorted(arcs))
 
 
 class _Monitoring:
-    """sys.monitoring: functions of watched files are noticed at their first start, once."""
+    """sys.monitoring: functions of watched files are noticed at their first start, once.
+
+    A line is reported once for each test. Of a branch both ways must be seen before it can be left alone. What can
+    branch without an instruction that does (``arcs``) is followed line by line, frame by frame.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._api: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         self._disable = self._api.DISABLE
         self._tool = -1
-        self._code: dict[CodeType, tuple[str, frozenset[int]]] = {}
-        self._spent: set[CodeType] = set()
+        # By identity: to hash a code object is to hash all of its bytes. ``_kept`` lets no identity be used twice.
+        self._files: dict[int, File] = {}
+        self._branching: dict[int, Branching] = {}
+        self._kept: list[CodeType] = []
+        self._spent: dict[int, CodeType] = {}
+        self._ways: dict[tuple[int, int], int] = {}
+        self._last: dict[int, int] = {}
 
     def start(self) -> bool:
         for tool in _TOOLS:
@@ -93,30 +132,78 @@ class _Monitoring:
         events = self._api.events
         self._api.register_callback(self._tool, events.PY_START, self._function_starts)
         self._api.register_callback(self._tool, events.LINE, self._line_runs)
+        self._api.register_callback(self._tool, events.BRANCH, self._branches)
+        self._api.register_callback(self._tool, events.PY_RETURN, self._function_returns)
         self._api.set_events(self._tool, events.PY_START)
         return True
 
     def rearm(self) -> None:
         """A line is reported once; let those of the last test be reported again."""
         local = self._api.set_local_events
-        for code in self._spent:
+        for code in self._spent.values():
             local(self._tool, code, 0)
-            local(self._tool, code, self._api.events.LINE)
+            local(self._tool, code, self._events(code))
         self._spent.clear()
+        self._ways.clear()
+
+    def _events(self, code: CodeType) -> int:
+        events = self._api.events
+        branching = self._branching.get(_id(code))
+        if branching is None:
+            return int(events.LINE)
+        if branching.stepwise:
+            return int(events.LINE | events.PY_START | events.PY_RETURN)
+        return int(events.LINE | events.BRANCH) if branching.jumps else int(events.LINE)
 
     def _function_starts(self, code: CodeType, _offset: int) -> Any:
-        found = self._lines.of(code.co_filename)
-        if found is not None and code not in self._code:
-            self._code[code] = found
-            self._api.set_local_events(self._tool, code, self._api.events.LINE)
-        return self._disable
+        key = _id(code)
+        if key not in self._files:
+            file = self._lines.of(code.co_filename)
+            if file is None:
+                return self._disable
+            self._kept.append(code)
+            if file.wanted is None:
+                self._branching[key] = Branching(code)
+            self._files[key] = file
+            self._api.set_local_events(self._tool, code, self._events(code))
+        branching = self._branching.get(key)
+        if branching is None or not branching.stepwise:
+            return self._disable
+        self._last[_id(_frame(1))] = 0
+        return None
 
     def _line_runs(self, code: CodeType, line: int) -> Any:
-        path, wanted = self._code[code]
-        if line in wanted:
-            self._lines.ran(path, line)
-            self._spent.add(code)
+        key = _id(code)
+        file = self._files[key]
+        branching = self._branching.get(key)
+        if branching is not None and branching.stepwise:
+            frame = _id(_frame(1))
+            last = self._last.get(frame, 0)
+            if last:
+                file.arcs.add((last, line))
+            elif len(self._last) > _MOST_FRAMES:
+                self._last.clear()
+            self._last[frame] = line
+            file.lines.add(line)
+            return None
+        if file.wanted is None or line in file.wanted:
+            file.lines.add(line)
+            self._spent[key] = code
         return self._disable
+
+    def _branches(self, code: CodeType, offset: int, destination: int) -> Any:
+        key = _id(code)
+        other = self._ways.setdefault((key, offset), destination)
+        arc = self._branching[key].arc(offset, destination)
+        if arc is not None:
+            self._files[key].arcs.add(arc)
+        self._spent[key] = code
+        return None if other == destination else self._disable
+
+    def _function_returns(self, code: CodeType, _offset: int, _value: object) -> Any:
+        last = self._last.pop(_id(_frame(1)), 0)
+        if last:
+            self._files[_id(code)].arcs.add((last, -code.co_firstlineno))
 
 
 class _Tracing:
@@ -125,6 +212,8 @@ class _Tracing:
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._local: dict[str, Tracer | None] = {}
+        self._branching: dict[int, Branching] = {}
+        self._kept: list[CodeType] = []
         self._set: Callable[..., Any] = sys.settrace
         self._get: Callable[..., Any] = sys.gettrace
         self._theirs_in_threads: Any = None
@@ -149,21 +238,61 @@ class _Tracing:
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         filename = frame.f_code.co_filename
         try:
-            return self._local[filename]
+            local = self._local[filename]
         except KeyError:
-            found = self._lines.of(filename)
-            local = self._local[filename] = None if found is None else self._tracer_of(*found)
-            return local
+            file = self._lines.of(filename)
+            if file is None:
+                local = None
+            else:
+                local = self._tracer_of(file, file.wanted) if file.wanted is not None else self._recorder_of(file)
+            self._local[filename] = local
+        return local and local(frame, event, arg)
 
-    def _tracer_of(self, path: str, wanted: frozenset[int]) -> Tracer:
-        seen = self._lines._seen  # one set for the life of the process: a call less per line
+    def _tracer_of(self, file: File, wanted: frozenset[int]) -> Tracer:
+        seen = file.lines  # one set for the life of the process: a call less per line
 
         def line_runs(frame: FrameType, event: str, arg: Any) -> Any:
             if event == "line" and frame.f_lineno in wanted:
-                seen.add((path, frame.f_lineno))
+                seen.add(frame.f_lineno)
             return line_runs
 
         return line_runs
+
+    def _recorder_of(self, file: File) -> Tracer:
+        """Begins to follow a frame: a function that is called, or a generator that goes on where it was."""
+        lines, arcs, known = file.lines, file.arcs, self._branching
+
+        def begins(frame: FrameType, event: str, arg: Any) -> Any:
+            code = frame.f_code
+            branching = known.get(_id(code))
+            if branching is None:
+                self._kept.append(code)
+                branching = known[_id(code)] = Branching(code)
+            if not branching.lines:
+                return plain
+            sources, returns = branching.lines, branching.returns
+            last = 0 if branching.is_start(frame.f_lasti) else frame.f_lineno
+
+            def follows(frame: FrameType, event: str, arg: Any) -> Any:
+                nonlocal last
+                if event == "line":
+                    line = frame.f_lineno
+                    if last in sources:
+                        arcs.add((last, line))
+                    lines.add(line)
+                    last = line
+                elif event == "return" and last in sources and frame.f_lasti in returns:
+                    arcs.add((last, -code.co_firstlineno))
+                return follows
+
+            return follows
+
+        def plain(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "line":
+                lines.add(frame.f_lineno)
+            return plain
+
+        return begins
 
     def _make_set(self, original: Callable[..., Any]) -> Callable[..., Any]:
         self._set = original

@@ -7,7 +7,7 @@ import json
 import shlex
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,13 @@ class CheckOrder:
     junit_xml: Path | None = None
     sarif: Path | None = None
     summary: Path | None = None
+    coverage: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Where its report is written."""
-        return tuple(path for path in (self.report_json, self.junit_xml, self.sarif, self.summary) if path is not None)
+        told = (self.report_json, self.junit_xml, self.sarif, self.summary)
+        return (*(path for path in told if path is not None), *self.coverage.values())
 
 
 def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str]) -> int:
@@ -84,6 +86,7 @@ def request_of(
         command=again(order, pair.base_sha, pair.head_sha),
         altered=altered,
         capsules=order.directory / settings.capsules,
+        coverage_files={name: order.directory / path for name, path in order.coverage.items()},
     )
 
 
@@ -118,7 +121,7 @@ def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal) -> None:
     if order.summary is not None:
         write_file(order.summary, lambda stream: stream.writelines([as_markdown.page(report)]))
     if not terminal.quiet:
-        for path in order.files:
+        for path in (path for path in order.files if path.exists()):
             terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
 
 

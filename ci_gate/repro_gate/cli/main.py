@@ -187,7 +187,9 @@ def check(
     ] = None,
     gates: Annotated[
         str | None,
-        typer.Option(help="fail-to-pass, network, flaky (default: all).", metavar="NAMES", show_default=False),
+        typer.Option(
+            help="fail-to-pass, network, flaky, coverage (default: all).", metavar="NAMES", show_default=False
+        ),
     ] = None,
     event: Annotated[
         Path | None,
@@ -227,6 +229,16 @@ def check(
     summary: Annotated[
         Path | None, typer.Option(help="Write a page for reviewers as Markdown.", metavar="FILE", show_default=False)
     ] = None,
+    coverage_xml: Annotated[
+        Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", metavar="FILE", show_default=False)
+    ] = None,
+    coverage_lcov: Annotated[
+        Path | None, typer.Option(help="Write head's coverage as LCOV.", metavar="FILE", show_default=False)
+    ] = None,
+    coverage_json: Annotated[
+        Path | None,
+        typer.Option(help="Write head's coverage as JSON, with the tests.", metavar="FILE", show_default=False),
+    ] = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -235,6 +247,7 @@ def check(
     from repro_gate.cli.checking import CheckOrder, run_check
 
     consoles = _terminal(quiet, no_color)
+    written = {"xml": coverage_xml, "lcov": coverage_lcov, "json": coverage_json}
     order = CheckOrder(
         directory=Path.cwd(),
         arguments=tuple(arguments or ()),
@@ -248,6 +261,7 @@ def check(
         junit_xml=junit_xml,
         sarif=sarif,
         summary=summary,
+        coverage={name: path for name, path in written.items() if path is not None},
     )
     _leave(lambda: run_check(order, consoles, dict(os.environ)), consoles)
 

@@ -52,6 +52,7 @@ def _hyphenated(field: str) -> str:
 
 Whole = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
+Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 # A NUL can be in no path, argument or variable name of an operating system.
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
@@ -200,6 +201,18 @@ class Schema(BaseModel):
         LevelName,
         Key(kind="text", allowed=_LEVELS, about="Gate of `check`: new and changed tests behave the same every time."),
     ] = "block"
+    gate_coverage: Annotated[
+        LevelName,
+        Key(kind="text", allowed=_LEVELS, about="Gate of `check`: tests run the changed lines, and lose no other."),
+    ] = "warn"
+    min_diff_coverage: Annotated[
+        Percent,
+        Key(
+            kind="number",
+            allowed="percent, from 0 to 100",
+            about="Share of the changed statements that tests must run, with every branch.",
+        ),
+    ] = 100.0
     test_globs: Annotated[
         list[Text],
         Key(kind="words", allowed="list of globs", about="Further files that belong to the tests, not to the product."),

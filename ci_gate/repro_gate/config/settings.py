@@ -54,6 +54,8 @@ class Settings:
     gate_fail_to_pass: Literal["off", "warn", "block"]
     gate_network: Literal["off", "warn", "block"]
     gate_flaky: Literal["off", "warn", "block"]
+    gate_coverage: Literal["off", "warn", "block"]
+    min_diff_coverage: float
     test_globs: tuple[str, ...]
     axes: tuple[str, ...]
     without_axes: tuple[str, ...]

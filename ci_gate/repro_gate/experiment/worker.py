@@ -18,7 +18,7 @@ from typing import Any
 from repro_gate.errors import WireMismatch
 from repro_gate.experiment import tree, wiring
 from repro_gate.experiment.project import Project
-from repro_gate.model import CollectFailure, Conditions, ItemFacts, Swap
+from repro_gate.model import CollectFailure, Conditions, ItemFacts, Swap, Trace
 from repro_gate.sandbox import LOST, Place, Running, Sandbox, View
 from repro_gate_pytest import wire
 
@@ -93,6 +93,7 @@ class Facts:
     error_causes: list[CollectFailure] = field(default_factory=list)
     import_lines: dict[str, frozenset[int]] = field(default_factory=dict)
     import_opened: tuple[str, ...] = ()
+    import_ran: tuple[Trace, ...] = ()
     origins: dict[str, str] = field(default_factory=dict)
 
     def add_items(self, frame: Mapping[str, Any]) -> None:
@@ -105,6 +106,7 @@ class Facts:
         """Take in what happened while modules were imported."""
         self.import_lines = {str(path): frozenset(map(int, lines)) for path, lines in frame.get("lines", {}).items()}
         self.import_opened = tuple(map(str, frame.get("opened", ())))
+        self.import_ran = Trace.all_from_json(frame.get("ran", {}))
         self.origins = {str(module): str(file) for module, file in frame.get("origins", {}).items()}
 
 
@@ -221,6 +223,7 @@ class Worker:
             "counters": project.counters,
             "lenient": project.lenient.to_json() if project.lenient else None,
             "lines": {path: sorted(lines) for path, lines in project.watch.items()},
+            "record": list(project.record),
         }
         return {name: value for name, value in asked.items() if value}
 

@@ -6,11 +6,13 @@ anything that reads, runs or prints.
 
 from repro_gate.model.check import CheckReport, Level, Trouble
 from repro_gate.model.conditions import AXES, Conditions, axis_of
+from repro_gate.model.coverage import ChangedLine, CoverageOfChange, LineState, LostLine, MissedBranch
 from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode, Swap
 from repro_gate.model.facts import CollectFailure, ItemFacts, Lenient
 from repro_gate.model.mutation import Mutant, MutantOutcome, MutantResult, Site, Waiver
 from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun, Zone
 from repro_gate.model.proof import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused, Side
+from repro_gate.model.trace import Recording, Trace
 from repro_gate.model.verdict import (
     CapsuleRef,
     Cause,
@@ -26,9 +28,11 @@ __all__ = [
     "AXES",
     "CapsuleRef",
     "Cause",
+    "ChangedLine",
     "CheckReport",
     "CollectFailure",
     "Conditions",
+    "CoverageOfChange",
     "Ending",
     "Evidence",
     "Experiment",
@@ -44,6 +48,9 @@ __all__ = [
     "Lenient",
     "Level",
     "Limits",
+    "LineState",
+    "LostLine",
+    "MissedBranch",
     "Mode",
     "Mutant",
     "MutantOutcome",
@@ -52,6 +59,7 @@ __all__ = [
     "Outcome",
     "Proved",
     "ReasonCode",
+    "Recording",
     "Refused",
     "Sandboxing",
     "Side",
@@ -60,6 +68,7 @@ __all__ = [
     "Swap",
     "TestRun",
     "TestVerdict",
+    "Trace",
     "Trouble",
     "Verdict",
     "Waiver",

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from repro_gate.model.trace import Trace
+
 
 class Outcome(enum.StrEnum):
     """Never a bare bool: these facts must not be mixed up."""
@@ -98,7 +100,7 @@ class Failure:
 class Evidence:
     """What one test was seen to do. Each list is capped; ``more`` counts what was cut. ``clocks`` are others than Python's.
 
-    Only where asked for: ``lines`` are watched lines that ran, ``opened`` files of the tree opened
+    Only where asked for: ``lines`` are watched lines that ran, ``ran`` what ran of recorded files, ``opened`` files of the tree opened
     for reading other than by import, ``sources`` those of Python that code of tests opened, ``unrouted`` how many packets found no way out (None: not asked).
     """
 
@@ -112,6 +114,7 @@ class Evidence:
     opened: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     unrouted: int | None = None
+    ran: tuple[Trace, ...] = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evidence:
@@ -130,6 +133,7 @@ class Evidence:
             opened=tuple(map(str, data.get("opened", ()))),
             sources=tuple(map(str, data.get("sources", ()))),
             unrouted=None if unrouted is None else int(unrouted),
+            ran=Trace.all_from_json(data.get("ran", {})),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -150,6 +154,7 @@ class Evidence:
             "opened": list(self.opened),
             "sources": list(self.sources),
             "unrouted": self.unrouted,
+            "ran": {trace.path: [trace.lines, trace.arcs] for trace in self.ran},
         }
         return data | {key: value for key, value in asked.items() if value or value == 0}
 

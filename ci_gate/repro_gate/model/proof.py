@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from repro_gate.model.conditions import Conditions
+from repro_gate.model.coverage import CoverageOfChange
 from repro_gate.model.facts import Lenient
 from repro_gate.model.outcome import Failure
 from repro_gate.model.verdict import CapsuleRef
@@ -148,7 +149,8 @@ class Refused:
 class Finding:
     """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate's own enumeration.
 
-    ``output`` are the last lines that a test or pytest wrote, where they explain the finding.
+    ``output`` are the last lines that a test or pytest wrote, where they explain the finding. ``path`` and ``line`` (from
+    1) are its place in the repository, where it is about code and no test.
     """
 
     reason: str
@@ -156,6 +158,8 @@ class Finding:
     id: str = ""
     next_step: str = ""
     output: str = ""
+    path: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,3 +192,4 @@ class GateResult:
     numbers: Numbers = field(default_factory=Numbers)
     summary: str = ""
     command: str = ""
+    coverage: CoverageOfChange | None = None

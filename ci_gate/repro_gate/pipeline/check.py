@@ -26,7 +26,7 @@ from repro_gate.change import (
 from repro_gate.config import Settings
 from repro_gate.errors import ExitCode, HistoryMissing, Interrupted, ReproGateError, disk_full
 from repro_gate.experiment import find_tree
-from repro_gate.gates import flaky, network
+from repro_gate.gates import coverage, flaky, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.gates.fail_to_pass.candidates import Candidates, compare
@@ -39,26 +39,31 @@ from repro_gate.model import (
     GateResult,
     GateVerdict,
     Level,
+    Limits,
     ReasonCode,
     Sandboxing,
     Side,
     Trouble,
+    Verdict,
 )
 from repro_gate.pipeline.bench import distributions, sandbox_for
+from repro_gate.pipeline.coverage_files import write_files
+from repro_gate.pipeline.instrumented import Instrumented
 from repro_gate.pipeline.proofs import Packing, pack_proofs, packable
 from repro_gate.pipeline.provision import Provision
 from repro_gate.pipeline.publish import Publisher
 from repro_gate.pipeline.request import Effects, Request
 from repro_gate.pipeline.scan import scan_in
 from repro_gate.pipeline.stages import LabBench
-from repro_gate.pipeline.subject import Subject, open_subject
+from repro_gate.pipeline.subject import Subject, module_of, open_subject
 from repro_gate.pipeline.workplace import Workplace, place_for_trees
 from repro_gate.sandbox import Sandbox, probe
 
-GATES = (GATE, network.GATE, flaky.GATE)
+GATES = (GATE, network.GATE, flaky.GATE, coverage.GATE)
 HEAD = Stage(side=Side.HEAD)
 CONTROL = Stage(side=Side.CONTROL)
 _NETWORK_SECONDS = 900.0
+_COVERAGE_SECONDS = 1800.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +72,8 @@ class CheckRequest:
 
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
     ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
-    change of the settings. ``capsules`` is where proofs are packed, None: nowhere.
+    change of the settings. ``capsules`` is where proofs are packed, None: nowhere. ``coverage_files`` are files to write
+    from the instrumented run of head, by format.
     """
 
     directory: Path
@@ -80,6 +86,7 @@ class CheckRequest:
     policy: Policy | None = None
     altered: tuple[str, ...] = ()
     capsules: Path | None = None
+    coverage_files: Mapping[str, Path] = field(default_factory=dict)
 
 
 def resolve_change(
@@ -165,6 +172,7 @@ def levels_of(settings: Settings) -> dict[str, Level]:
         GATE: Level(settings.gate_fail_to_pass),
         network.GATE: Level(settings.gate_network),
         flaky.GATE: Level(settings.gate_flaky),
+        coverage.GATE: Level(settings.gate_coverage),
     }
 
 
@@ -251,6 +259,7 @@ class _Check:
             base_python=sys.executable,
             cwd_on_path=settings.invocation != "pytest",
             watched=subject.watched,
+            product=subject.python_files,
         )
         bench, provision = workplace.open()
         self.notes += provision.notes
@@ -266,19 +275,24 @@ class _Check:
             unbuilt=provision.unbuilt,
             **facts,
         )
+        seconds = settings.budget or _COVERAGE_SECONDS
+        runs = Instrumented(bench, Limits(test_seconds=settings.test_timeout, total_seconds=seconds))
         try:
             for gate in wanted:
                 effects.progress.phase(f"gate {gate}", 1)
-                self.results.append(self._gate(gate, case, bench, subject))
+                self.results.append(self._gate(gate, case, bench, subject, runs))
                 effects.progress.advance()
+            self._write_coverage(subject, runs, directory)
             self._pack(bench, subject, provision)
         finally:
             self.versions = bench.versions()
             bench.close()
 
-    def _gate(self, gate: str, case: Case, bench: LabBench, subject: Subject) -> GateResult:
+    def _gate(self, gate: str, case: Case, bench: LabBench, subject: Subject, runs: Instrumented) -> GateResult:
         if gate == GATE:
             return self._prove(case, bench)
+        if gate == coverage.GATE:
+            return self._coverage(case, subject, runs)
         candidates = self._candidates(case, bench)
         if gate == network.GATE:
             return self._network(case, bench, candidates)
@@ -352,6 +366,34 @@ class _Check:
         # With a budget the others as well: what they try is shown, and blocks nothing.
         tests = {test: item.file for test, item in head.items.items() if budget or test in candidates.chosen}
         return network.judge(bench, tests, own=frozenset(candidates.chosen), allowed=allowed, seconds=seconds)
+
+    def _rules(self, subject: Subject) -> coverage.Rules:
+        return coverage.read_rules(subject.trees[Side.CONTROL], find_tree(self.request.directory)[1])
+
+    def _coverage(self, case: Case, subject: Subject, runs: Instrumented) -> GateResult:
+        tests = self.campaign.with_verdict(Verdict.FLAKY) if self.campaign is not None else ()
+        change = coverage.Subject(
+            files=subject.differing,
+            rules=self._rules(subject),
+            text_of=subject.text,
+            matters=case.changes_product or case.changes_tests or bool(subject.differing),
+            minimum=self.request.settings.min_diff_coverage,
+            flaky=frozenset(test.id for test in tests),
+        )
+        return coverage.judge(change, runs)
+
+    def _write_coverage(self, subject: Subject, runs: Instrumented, directory: Path) -> None:
+        """The files that were asked for, whatever the gates came to."""
+        if not self.request.coverage_files:
+            return
+        rules = self._rules(subject)
+        head = subject.trees[Side.HEAD]
+        product = [
+            path
+            for path in subject.python_files(Side.HEAD)
+            if not rules.leaves_out(path, module_of(path, subject.roots))
+        ]
+        write_files(runs.head, rules, head, product, self.request.coverage_files, directory / "coverage-files")
 
     def _flaky(self, bench: LabBench, candidates: Candidates, subject: Subject) -> GateResult:
         """A campaign over the change's tests; with a budget over the rest as well, these first."""

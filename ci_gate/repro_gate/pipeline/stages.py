@@ -44,6 +44,7 @@ class LabBench:
     clock: Callable[[], float]
     collect_seconds: float
     progress: Callable[[str], None] = lambda _words: None
+    product: Callable[[Side], tuple[str, ...]] = lambda _side: ()
     _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
@@ -75,6 +76,8 @@ class LabBench:
             failures=tuple(facts.error_causes),
             import_lines=facts.import_lines,
             import_opened=tuple(facts.import_opened),
+            import_ran=facts.import_ran,
+            python=str(facts.hello.get("python", "")),
             strays=tuple(self._strays(facts.origins)),
         )
         self._collected[stage, conditions] = found
@@ -171,8 +174,9 @@ class LabBench:
                 source=self._tree(stage),
                 facts=True,
                 lenient=stage.lenient,
-                counters=True,
-                watch=self.watched(stage.side),
+                counters=not stage.recorded,
+                watch={} if stage.recorded else self.watched(stage.side),
+                record=self.product(stage.side) if stage.recorded else (),
             )
             self._labs[stage] = self._new(project).__enter__()
         return self._labs[stage]
@@ -237,4 +241,4 @@ def _words(stage: Stage) -> str:
         Side.NAMED: "base's product with head's names",
         Side.REWORDED: "head in other words",
     }
-    return words[stage.side] + (", lenient" if stage.lenient else "")
+    return words[stage.side] + (", lenient" if stage.lenient else "") + (", line by line" if stage.recorded else "")

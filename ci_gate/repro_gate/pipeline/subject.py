@@ -34,6 +34,7 @@ from repro_gate.change import (
 )
 from repro_gate.change.layout import is_configuration, is_pytest_file
 from repro_gate.environment import OnDisk, import_roots
+from repro_gate.gates.coverage import ChangedFile
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
 
@@ -75,6 +76,8 @@ class Subject:
     product: tuple[ProductFile, ...]
     facts: Mapping[str, Any]
     notes: tuple[str, ...]
+    differing: tuple[ChangedFile, ...] = ()
+    roots: tuple[str, ...] = ()
 
     @property
     def guards(self) -> tuple[str, ...]:
@@ -87,6 +90,19 @@ class Subject:
         on_head = side.origin is Side.HEAD
         lines = {file.path: file.added if on_head else file.removed for file in self.product}
         return {path: numbers for path, numbers in lines.items() if numbers}
+
+    def python_files(self, side: Side) -> tuple[str, ...]:
+        """All Python files of the product on one side, by their paths in the tree."""
+        tree = self.trees[side]
+        found = (
+            path.relative_to(tree).as_posix() for path in tree.rglob("*.py") if path.is_file() and not path.is_symlink()
+        )
+        return tuple(sorted(path for path in found if self.layout.is_product(path)))
+
+    def text(self, path: str) -> str | None:
+        """The text of a file of head; None where there is none."""
+        file = self.trees[Side.HEAD] / path
+        return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else None
 
 
 def open_subject(
@@ -126,6 +142,8 @@ def open_subject(
         product=product,
         facts=facts,
         notes=tuple(dict.fromkeys(notes)),
+        differing=tuple(_differing(repository, found, layout, roots)),
+        roots=roots,
     )
 
 
@@ -169,6 +187,28 @@ def _product(
         old = change.old_path
         yield dataclasses.replace(whole, path=old, module=module_of(old, roots), head=None, added=frozenset())
         yield dataclasses.replace(whole, base=None, removed=frozenset())
+
+
+def _differing(
+    repository: Repository, found: Sequence[Change], layout: Layout, roots: Sequence[str]
+) -> Iterator[ChangedFile]:
+    """The same files with every line that git shows; a renamed one is compared with what it was."""
+    renamed = {change.old_path for change in found if change.old_path}
+    for change in found:
+        if not change.path.endswith(".py") or not layout.is_product(change.path) or change.submodule:
+            continue
+        if change.kind is ChangeKind.DELETED and change.path in renamed:
+            continue
+        lines = changed_lines(repository, change)
+        yield ChangedFile(
+            path=change.path,
+            module=module_of(change.path, roots),
+            base_path=change.old_path or change.path,
+            base=_text(repository, change.old_sha),
+            head=_text(repository, change.new_sha if change.kind is not ChangeKind.DELETED else ""),
+            removed=lines.removed,
+            added=lines.added,
+        )
 
 
 def module_of(path: str, roots: Sequence[str]) -> str:

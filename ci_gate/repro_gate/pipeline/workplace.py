@@ -28,6 +28,10 @@ def _nothing(_side: Side) -> Mapping[str, frozenset[int]]:
     return {}
 
 
+def _no_files(_side: Side) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workplace:
     """``here`` is where the user stands in the checkout, ``directory`` where everything is written.
@@ -46,6 +50,7 @@ class Workplace:
     base_python: str
     cwd_on_path: bool
     watched: Watched = field(default=_nothing)
+    product: Callable[[Side], tuple[str, ...]] = field(default=_no_files)
 
     def open(self) -> tuple[LabBench, Provision]:
         """The bench, to be closed by the caller. Raises PrepareFailed, MissingTool, ConfigError or DiskFull."""
@@ -72,6 +77,7 @@ class Workplace:
             sandbox=self.sandbox,
             trees=self.trees,
             watched=self.watched,
+            product=self.product,
             provision=provision,
             directory=self.directory,
             jobs=jobs_of(settings, effects),

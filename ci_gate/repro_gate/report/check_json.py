@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, TextIO
 
-from repro_gate.model import CheckReport, Conditions, Finding, GateResult, Proved, Refused
+from repro_gate.model import CheckReport, Conditions, CoverageOfChange, Finding, GateResult, Proved, Refused
 from repro_gate.report import words
 from repro_gate.report.as_json import SCHEMA, campaign_entry, capsule_entry, failure_entry, test_entry
 from repro_gate.report.check_outcome import exit_code
@@ -73,7 +73,49 @@ def _gate(gate: GateResult, report: CheckReport) -> dict[str, Any]:
     if gate.gate == "fail-to-pass":
         entry["proved"] = [_proved(proof) for proof in gate.proved]
         entry["refused"] = [_refused(refusal) for refusal in gate.refused]
+    if gate.coverage is not None:
+        entry["coverage"] = _coverage(gate.coverage)
     return entry
+
+
+def _coverage(found: CoverageOfChange) -> dict[str, Any]:
+    return {
+        "covered": found.covered,
+        "statements": found.statements,
+        "percent": None if found.percent is None else round(found.percent, 4),
+        "minimum": found.minimum,
+        "taken": found.taken,
+        "branches": found.branches,
+        "lines": [
+            {
+                "file": line.path,
+                "line": line.line,
+                "state": str(line.state),
+                "statement": line.statement or None,
+                "text": line.text,
+                "why": line.why or None,
+            }
+            for line in found.lines
+        ],
+        "uncovered_lines": [
+            {"file": line.path, "line": line.line, "text": line.text} for line in found.uncovered_lines
+        ],
+        "uncovered_branches": [
+            {"file": each.path, "line": each.line, "to": each.target or None, "text": each.text, "why": each.why}
+            for each in found.uncovered_branches
+        ],
+        "lost": [
+            {
+                "file": each.path,
+                "line": each.line,
+                "base_file": each.base_path,
+                "base_line": each.base_line,
+                "text": each.text,
+                "tests": list(each.tests),
+            }
+            for each in found.lost
+        ],
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -83,6 +125,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.text,
         "next_step": finding.next_step or None,
         **({"output": finding.output} if finding.output else {}),
+        **({"file": finding.path, "line": finding.line} if finding.path else {}),
     }
 
 

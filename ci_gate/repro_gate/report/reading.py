@@ -10,7 +10,7 @@ import json
 import re
 from typing import Annotated, Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from repro_gate.errors import EvidenceRefused
 from repro_gate.model import (
@@ -37,34 +37,29 @@ from repro_gate.model import (
     Zone,
 )
 from repro_gate.report.as_json import SCHEMA
+from repro_gate.report.reading_coverage import Coverage
+from repro_gate.report.strict import MANY, Part, Texts, Whole
 
 _CODE = re.compile(r"[a-z][a-z0-9_-]{0,60}")
 LARGEST = 64 * 2**20  # bytes
-_MANY = 200_000  # items of a list: more than any suite has tests
-_Whole = Annotated[int, Field(ge=0, le=2**53)]
 _Signed = Annotated[int, Field(ge=-1, le=2**53)]
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-_Texts = Annotated[list[str], Field(max_length=_MANY)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class _Frame(_Part):
+class _Frame(Part):
     zone: str
     path: str
     line: _Signed
     function: str
 
 
-class _Failure(_Part):
+class _Failure(Part):
     phase: str
     type: str
-    bases: _Texts
+    bases: Texts
     message: str
-    chain: _Texts
+    chain: Texts
     frames: Annotated[list[_Frame], Field(max_length=2000)]
     fingerprint: str
 
@@ -83,12 +78,12 @@ class _Failure(_Part):
         )
 
 
-class _Capsule(_Part):
+class _Capsule(Part):
     path: str
     id: str
     determinism: str
     pinned: bool
-    replays: Annotated[list[_Whole], Field(min_length=2, max_length=2)]
+    replays: Annotated[list[Whole], Field(min_length=2, max_length=2)]
 
     def made(self) -> CapsuleRef:
         k, of = self.replays
@@ -97,18 +92,18 @@ class _Capsule(_Part):
         )
 
 
-class _Intervention(_Part):
+class _Intervention(Part):
     what: str
     conditions: dict[str, Any]
-    tests: _Texts
-    test_count: _Whole
-    failed: _Whole
-    of: _Whole
+    tests: Texts
+    test_count: Whole
+    failed: Whole
+    of: Whole
 
     def made(self) -> Intervention:
         # Of a long order only its end is written; how long it was must not be lost.
         missing = self.test_count - len(self.tests)
-        if not 0 <= missing <= _MANY:
+        if not 0 <= missing <= MANY:
             raise ValueError("test_count does not fit the tests")
         return Intervention(
             what=self.what,
@@ -119,16 +114,16 @@ class _Intervention(_Part):
         )
 
 
-class _Test(_Part):
+class _Test(Part):
     id: str
     verdict: str
     cause: str | None
     detail: str
     role: str
-    others: _Texts
+    others: Texts
     interventions: Annotated[list[_Intervention], Field(max_length=1000)]
-    runs: _Whole
-    failures: _Whole
+    runs: Whole
+    failures: Whole
     rate: _Share | None
     interval: Annotated[list[_Share], Field(min_length=2, max_length=2)] | None
     upper_bound: _Share | None
@@ -163,34 +158,34 @@ class _Test(_Part):
         )
 
 
-class _Skipped(_Part):
+class _Skipped(Part):
     file: str
     reason: str
-    skipped: _Whole
-    starts: _Whole
+    skipped: Whole
+    starts: Whole
 
 
-class _Campaign(_Part):
-    seed: _Whole
-    runs: _Whole
-    directed_runs: _Whole
-    hash_seeds: _Whole
+class _Campaign(Part):
+    seed: Whole
+    runs: Whole
+    directed_runs: Whole
+    hash_seeds: Whole
     seconds: _Seconds
     started_at: str | None
     incomplete: str | None
-    skipped_files: Annotated[list[_Skipped], Field(max_length=_MANY)]
+    skipped_files: Annotated[list[_Skipped], Field(max_length=MANY)]
 
 
-class _Sandbox(_Part):
+class _Sandbox(Part):
     name: str
     hermetic: bool
-    notes: _Texts
+    notes: Texts
 
     def made(self) -> Sandboxing:
         return Sandboxing(name=self.name, hermetic=self.hermetic, notes=tuple(self.notes))
 
 
-class _Environment(_Part):
+class _Environment(Part):
     python: str
     pytest: str
     hash: str | None = None
@@ -199,12 +194,14 @@ class _Environment(_Part):
     mode_reason: str
 
 
-class _Finding(_Part):
+class _Finding(Part):
     reason: str
     test: str | None
     message: str
     next_step: str | None
     output: str = ""
+    file: str = ""
+    line: Whole = 0
 
     def made(self) -> Finding:
         return Finding(
@@ -213,14 +210,16 @@ class _Finding(_Part):
             id=self.test or "",
             next_step=self.next_step or "",
             output=self.output,
+            path=self.file,
+            line=self.line,
         )
 
 
-class _Proved(_Part):
+class _Proved(Part):
     id: str
     reason: str
     failure: _Failure | None
-    runs: _Whole
+    runs: Whole
     exercise: str
     conditions: dict[str, Any]
     by_dependency: bool
@@ -240,7 +239,7 @@ class _Proved(_Part):
         )
 
 
-class _Refused(_Part):
+class _Refused(Part):
     id: str
     reason: str
     why: str
@@ -257,17 +256,18 @@ class _Refused(_Part):
         )
 
 
-class _Gate(_Part):
+class _Gate(Part):
     gate: str
     level: str
     verdict: str
     reason: str
     summary: str
     command: str
-    findings: Annotated[list[_Finding], Field(max_length=_MANY)]
-    notes: _Texts
-    proved: Annotated[list[_Proved], Field(max_length=_MANY)] = []
-    refused: Annotated[list[_Refused], Field(max_length=_MANY)] = []
+    findings: Annotated[list[_Finding], Field(max_length=MANY)]
+    notes: Texts
+    proved: Annotated[list[_Proved], Field(max_length=MANY)] = []
+    refused: Annotated[list[_Refused], Field(max_length=MANY)] = []
+    coverage: Coverage | None = None
 
     def made(self) -> GateResult:
         return GateResult(
@@ -280,25 +280,26 @@ class _Gate(_Part):
             notes=tuple(self.notes),
             summary=self.summary,
             command=self.command,
+            coverage=self.coverage.made() if self.coverage else None,
         )
 
 
-class _Trouble(_Part):
+class _Trouble(Part):
     slug: str
     text: str
     next_step: str
 
 
-class _Common(_Part):
+class _Common(Part):
     schema_: Annotated[str, Field(alias="schema")]
     verdict: str
-    exit_code: _Whole
+    exit_code: Whole
     base: str | None
     head: str | None
     environment: _Environment
     campaign: _Campaign | None
-    tests: Annotated[list[_Test], Field(max_length=_MANY)]
-    notes: _Texts
+    tests: Annotated[list[_Test], Field(max_length=MANY)]
+    notes: Texts
 
     def flakes(self, *, notes: bool) -> FlakeReport | None:
         """The campaign, if there was one."""
@@ -333,7 +334,7 @@ class _Check(_Common):
     command: str
     gates: Annotated[list[_Gate], Field(max_length=20)]
     trouble: _Trouble | None
-    policy: _Texts
+    policy: Texts
     seconds: _Seconds
     started_at: str | None
 

@@ -102,8 +102,10 @@ def _of_gate(gate: GateResult, report: CheckReport, prefix: str) -> Iterator[Rem
     severity = Severity.NOTICE if not bad else Severity.ERROR if blocks else Severity.WARNING
     seen = _failures(gate, report)
 
-    def remark(reason: str, text: str, test: str = "", failure: Failure | None = None) -> Remark:
-        path, line = place(failure, test, prefix)
+    def remark(
+        reason: str, text: str, test: str = "", failure: Failure | None = None, at: tuple[str, int] = ("", 0)
+    ) -> Remark:
+        path, line = at if _inside(at[0]) else place(failure, test, prefix)
         return Remark(
             severity=severity,
             rule=f"{gate.gate}/{reason}",
@@ -117,7 +119,9 @@ def _of_gate(gate: GateResult, report: CheckReport, prefix: str) -> Iterator[Rem
 
     for finding in gate.findings:
         step = f" Next: {finding.next_step}" if finding.next_step else ""
-        yield remark(str(finding.reason), finding.text + step, finding.id, seen.get(finding.id))
+        yield remark(
+            str(finding.reason), finding.text + step, finding.id, seen.get(finding.id), (finding.path, finding.line)
+        )
     for refusal in gate.refused if bad else ():
         failure = refusal.on_head or refusal.on_base
         yield remark(str(refusal.reason), f"{refusal.reason}: {refusal.why}", refusal.id, failure)

@@ -21,6 +21,7 @@ from repro_gate.model import (
     Mode,
     ReasonCode,
     Side,
+    Trace,
 )
 
 GATE = "fail-to-pass"
@@ -139,7 +140,8 @@ class Stage:
     """A tree in a state: a side, names it may lack, files replaced or added, whose environment it runs in.
 
     ``restored`` are paths that are as on base, or gone as there; ``replaced`` holds paths and texts. ``environment``
-    is HEAD unless base's own dependencies are asked for (then BASE).
+    is HEAD unless base's own dependencies are asked for (then BASE). ``recorded``: all lines and branches of the product
+    are told, in place of watched lines.
     """
 
     side: Side
@@ -147,6 +149,7 @@ class Stage:
     restored: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
     environment: Side = Side.HEAD
+    recorded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,6 +161,8 @@ class Collection:
     import_lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     import_opened: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
+    import_ran: tuple[Trace, ...] = ()
+    python: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

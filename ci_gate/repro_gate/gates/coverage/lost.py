@@ -1,0 +1,115 @@
+"""Lines that the change leaves as they are, that base's tests ran and head's do not. Pure.
+
+Belongs here: carrying base's lines over to head, and comparing what ran there. A line that moved, or of which only white
+space changed, is carried over, too: so a change hides nothing by moving it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from repro_gate.gates.coverage.lines import Believed
+from repro_gate.gates.coverage.rules import Rules
+from repro_gate.gates.coverage.sameness import ChangedFile, Same
+from repro_gate.gates.coverage.structure import Structure, Unparsable
+from repro_gate.model import ChangedLine, LostLine
+
+Texts = Callable[[str], str | None]
+_MOST_TESTS = 5
+_Carried = Mapping[int, tuple[str, int]]  # first line of a statement of base -> file and line of head
+
+
+def lost_lines(
+    *,
+    base: Believed,
+    head: Believed,
+    files: Sequence[ChangedFile],
+    same: Same,
+    rules: Rules,
+    judged: Iterable[ChangedLine],
+    text_of: Texts,
+) -> tuple[LostLine, ...]:
+    """The lost lines, in order. ``judged`` are changed lines: a statement of theirs is no unchanged one.
+
+    ``text_of`` gives the text of an unchanged file of the product, by its path.
+    """
+    taken = {(line.path, line.statement) for line in judged if line.statement}
+    changed = {file.base_path: file for file in files if file.base is not None}
+    paths = dict.fromkeys(
+        trace.path for traces in (base.recording.at_import, *base.recording.by_test.values()) for trace in traces
+    )
+    structures: dict[str, Structure | None] = {}
+
+    def structure_of(path: str) -> Structure | None:
+        if path not in structures:
+            here = next((file.head for file in files if file.path == path and file.head is not None), None)
+            structures[path] = _structure(here if here is not None else text_of(path), rules, head.recording.python)
+        return structures[path]
+
+    found: list[LostLine] = []
+    for path in sorted(paths):
+        file = changed.get(path)
+        before = _structure(file.base if file is not None else text_of(path), rules, base.recording.python)
+        if before is None:
+            continue
+        ran = base.analysis(before, path).executed
+        carried = _carried(path, file, same, ran)
+        found += _of_file(path, before, carried, structure_of, base, head, taken, rules)
+    return tuple(sorted(found, key=lambda each: (each.path, each.line)))
+
+
+def _of_file(
+    path: str,
+    before: Structure,
+    carried: _Carried,
+    structure_of: Callable[[str], Structure | None],
+    base: Believed,
+    head: Believed,
+    taken: set[tuple[str, int]],
+    rules: Rules,
+) -> Iterator[LostLine]:
+    ran_of: dict[str, set[int]] = {}
+    for old, (place, new) in sorted(carried.items()):
+        after = structure_of(place)
+        if after is None or rules.leaves_out(place, ""):
+            continue
+        first = after.first(new)
+        if first not in after.statements or (place, first) in taken:
+            continue
+        if place not in ran_of:
+            ran_of[place] = head.analysis(after, place).executed
+        if first in ran_of[place]:
+            continue
+        tests = [test for test in base.recording.tests_of(path, before.span(old)) if test in base.tests]
+        yield LostLine(
+            path=place,
+            line=first,
+            base_path=path,
+            base_line=old,
+            text=after.text.split("\n")[first - 1].strip()[:200],
+            tests=tuple(tests[:_MOST_TESTS]),
+        )
+
+
+def _carried(path: str, file: ChangedFile | None, same: Same, statements: Iterable[int]) -> _Carried:
+    """Where statements of base are on head; those that are gone are left out."""
+    moved = {
+        origin.line: (place, first)
+        for place, origins in same.origins.items()
+        for first, origin in origins.items()
+        if origin.path == path
+    }
+    if file is None:
+        return {line: (path, line) for line in statements}
+    later = {old: new for new, old in same.unchanged.get(file.path, {}).items()}
+    here = {old: (file.path, new) for old, new in later.items() if file.head is not None}
+    return {line: place for line in statements if (place := moved.get(line) or here.get(line)) is not None}
+
+
+def _structure(text: str | None, rules: Rules, python: str) -> Structure | None:
+    if text is None:
+        return None
+    try:
+        return Structure(text, rules, python)
+    except Unparsable:
+        return None

@@ -1,0 +1,62 @@
+"""The instrumented runs: one of head, one of base, and both again where something was lost.
+
+Belongs here: asking a bench for them, and what makes one that can be believed. Does not belong here: what the lines mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from repro_gate.gates.fail_to_pass.case import Bench, Request, Stage
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, Outcome, Recording, Side
+
+
+class Runs(Protocol):
+    """The runs that the gate reads, each made when it is first asked for."""
+
+    @property
+    def head(self) -> Recording:
+        """All tests of head."""
+
+    @property
+    def base(self) -> Recording:
+        """All tests of base as it is."""
+
+    def again(self, of_base: Sequence[str]) -> tuple[Recording, Recording]:
+        """These tests of base once more, and all of head."""
+
+
+def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None = None) -> Recording:
+    """Run the tests of a side (None: all that it collects) and keep what each ran. Raises CollectionFailed."""
+    stage = Stage(side=side, recorded=True)
+    collected = bench.collect(stage, Conditions())
+    chosen = tuple(collected.items) if tests is None else tuple(test for test in tests if test in collected.items)
+    why = f"{len(collected.failures)} files of tests cannot be collected" if collected.failures else ""
+    if not chosen:
+        return Recording(at_import=collected.import_ran, whole=not why, why=why, python=collected.python)
+    request = Request(
+        stage=stage, experiment=Experiment(tests=chosen, conditions=Conditions(), limits=limits), mode=Mode.FORK
+    )
+    (result,) = bench.run([request])
+    why = why or _why_not(result)
+    return Recording(
+        outcomes={run.id: run.outcome for run in result.runs},
+        by_test={run.id: run.evidence.ran for run in result.runs if run.evidence is not None},
+        at_import=collected.import_ran,
+        seconds=sum(run.seconds for run in result.runs),
+        whole=not why,
+        why=why,
+        python=collected.python,
+    )
+
+
+def _why_not(result: ExperimentResult) -> str:
+    """Why a run says nothing of what it did not run; empty if it is whole."""
+    if not result.controls_held:
+        return "a control test did not do what it must"
+    left = sum(run.outcome is Outcome.NOT_RUN for run in result.runs)
+    if left:
+        return f"{left} tests were not run within the time"
+    cut = [run.id for run in result.runs if run.outcome is Outcome.TIMEOUT]
+    return f"{cut[0]} did not end within its time" if cut else ""

@@ -1,0 +1,204 @@
+"""Which changed statements are the same code as before: moved, or written with other white space and comments.
+
+Belongs here: comparing texts by logical lines, as the tokenizer sees them. Does not belong here: coverage. A block
+counts as moved by the measure of git's ``--color-moved``: as often as it was taken away elsewhere, and with at least
+20 letters and digits; its own lines in another place of the same hunk need no such length.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import tokenize
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_SILENT = frozenset(
+    {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
+_LEAST_MOVED = 20  # letters and digits of a block, as git has it
+_MOST_TRIED = 50  # places of equal first lines that a block is compared with
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedFile:
+    """A Python file of the product that differs. Texts are None where there is no such file; lines count from 1.
+
+    ``removed`` and ``added`` are all lines that git shows, also those that only differ in white space.
+    """
+
+    path: str
+    module: str
+    base_path: str = ""
+    base: str | None = None
+    head: str | None = None
+    removed: frozenset[int] = frozenset()
+    added: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Logical:
+    """A logical line of a text: its lines, and its tokens as text."""
+
+    first: int
+    last: int
+    key: str
+
+    @property
+    def weight(self) -> int:
+        """How many letters and digits it has."""
+        return sum(letter.isalnum() for letter in self.key)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a statement of head was on base; ``moved`` False: in the same place, in other white space."""
+
+    path: str
+    line: int
+    moved: bool
+
+
+@dataclass(kw_only=True)
+class Same:
+    """For each file of head: where the logical lines that are no new code came from, by their first line on head.
+
+    ``unchanged`` are the lines that git shows as they are: head's number -> base's.
+    """
+
+    origins: dict[str, dict[int, Origin]] = field(default_factory=dict)
+    unchanged: dict[str, dict[int, int]] = field(default_factory=dict)
+    logical: dict[str, list[Logical]] = field(default_factory=dict)
+
+    def origin(self, path: str, line: int) -> Origin | None:
+        """Where the logical line that holds a line of head came from; None for one that is new."""
+        first = next((each.first for each in self.logical.get(path, ()) if each.first <= line <= each.last), 0)
+        return self.origins.get(path, {}).get(first)
+
+
+def logical_lines(text: str) -> list[Logical]:
+    """The logical lines of a text, in order; of one that is no Python, its lines."""
+    found: list[Logical] = []
+    pending: list[tokenize.TokenInfo] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type not in _SILENT:
+                pending.append(token)
+            elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) and pending:
+                key = " ".join(each.string for each in pending)
+                found.append(Logical(first=pending[0].start[0], last=pending[-1].end[0], key=key))
+                pending = []
+    except (tokenize.TokenError, SyntaxError):
+        plain = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
+        return [Logical(first=number, last=number, key=line) for number, line in plain if line]
+    return found
+
+
+def compare(files: Sequence[ChangedFile]) -> Same:
+    """What of a change's added lines is the same code as before."""
+    same = Same()
+    gone: list[tuple[ChangedFile, list[Logical]]] = []
+    came: list[tuple[ChangedFile, list[Logical]]] = []
+    for file in files:
+        before, after = logical_lines(file.base or ""), logical_lines(file.head or "")
+        same.logical[file.path] = after
+        origins = same.origins.setdefault(file.path, {})
+        left: set[int] = set()
+        same.unchanged[file.path], hunks = _aligned(file)
+        for removed, added in hunks:
+            old, new = _touched(before, removed), _touched(after, added)
+            matcher = difflib.SequenceMatcher(
+                None, [each.key for each in old], [each.key for each in new], autojunk=False
+            )
+            for block in matcher.get_matching_blocks():
+                for offset in range(block.size):
+                    was, now = old[block.a + offset], new[block.b + offset]
+                    origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
+                    left.add(was.first)
+        gone.append((file, [each for each in _touched(before, file.removed) if each.first not in left]))
+        came.append((file, [each for each in _touched(after, file.added) if each.first not in origins]))
+    _find_moved(gone, came, same)
+    return same
+
+
+def _aligned(file: ChangedFile) -> tuple[dict[int, int], list[tuple[set[int], set[int]]]]:
+    """Unchanged lines (head's number -> base's), and the hunks between them."""
+    unchanged: dict[int, int] = {}
+    hunks: list[tuple[set[int], set[int]]] = []
+    if file.base is None or file.head is None:
+        return unchanged, [(set(file.removed), set(file.added))]
+    ends = len(file.base.split("\n")), len(file.head.split("\n"))
+    old = new = 1
+    while old <= ends[0] or new <= ends[1]:
+        removed, added = set[int](), set[int]()
+        while old in file.removed:
+            removed.add(old)
+            old += 1
+        while new in file.added:
+            added.add(new)
+            new += 1
+        if removed or added:
+            hunks.append((removed, added))
+            continue
+        unchanged[new] = old
+        old, new = old + 1, new + 1
+    return unchanged, hunks
+
+
+def _touched(lines: Sequence[Logical], numbers: set[int] | frozenset[int]) -> list[Logical]:
+    return [each for each in lines if any(number in numbers for number in range(each.first, each.last + 1))]
+
+
+_Place = tuple[int, int]
+
+
+def _find_moved(
+    gone: Sequence[tuple[ChangedFile, list[Logical]]], came: Sequence[tuple[ChangedFile, list[Logical]]], same: Same
+) -> None:
+    """Longest blocks first come, first served; what was taken away once has moved once."""
+    places: dict[str, list[_Place]] = {}
+    for number, (_, lines) in enumerate(gone):
+        for position, each in enumerate(lines):
+            places.setdefault(each.key, []).append((number, position))
+    used: set[_Place] = set()
+    for file, lines in came:
+        position = 0
+        while position < len(lines):
+            block = max(
+                (
+                    _run(gone, place, lines, position, used)
+                    for place in places.get(lines[position].key, ())[:_MOST_TRIED]
+                ),
+                key=len,
+                default=[],
+            )
+            if sum(lines[position + offset].weight for offset in range(len(block))) < _LEAST_MOVED:
+                position += 1
+                continue
+            for offset, (number, at) in enumerate(block):
+                origin = Origin(path=gone[number][0].base_path, line=gone[number][1][at].first, moved=True)
+                same.origins[file.path][lines[position + offset].first] = origin
+            used.update(block)
+            position += len(block)
+
+
+def _run(
+    gone: Sequence[tuple[ChangedFile, list[Logical]]],
+    place: _Place,
+    lines: Sequence[Logical],
+    position: int,
+    used: set[_Place],
+) -> list[_Place]:
+    """How far two places go on alike."""
+    number, at = place
+    before = gone[number][1]
+    found: list[_Place] = []
+    while (
+        at < len(before)
+        and position < len(lines)
+        and before[at].key == lines[position].key
+        and (number, at) not in used
+    ):
+        found.append((number, at))
+        at, position = at + 1, position + 1
+    return found

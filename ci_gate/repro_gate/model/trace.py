@@ -1,0 +1,111 @@
+"""Which lines and branches of which files ran: of one test, and of a whole instrumented run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from repro_gate.model.outcome import Outcome
+
+Arc = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What ran of one file: ``lines`` as ``1-3,7``, ``arcs`` as ``3>4,3>-1``.
+
+    Kept as text, equal ones once: a large suite has a million of lines that ran. Arcs are those from
+    lines that can branch; the negative of a function's first line is its end.
+    """
+
+    path: str
+    lines: str
+    arcs: str = ""
+
+    @classmethod
+    def all_from_json(cls, data: Mapping[str, Any]) -> tuple[Trace, ...]:
+        """From the wire: ``{path: [lines, arcs]}``. Raises TypeError or ValueError on another shape."""
+        made = tuple(
+            cls(sys.intern(str(path)), sys.intern(str(lines)), sys.intern(str(arcs)))
+            for path, (lines, arcs) in data.items()
+        )
+        for trace in made:
+            sum(_numbers(trace.lines))
+            trace.pairs()
+        return made
+
+    def numbers(self) -> frozenset[int]:
+        """The lines. Raises ValueError for text that holds none."""
+        return frozenset(_numbers(self.lines))
+
+    def pairs(self) -> frozenset[Arc]:
+        """The arcs. Raises ValueError for text that holds none."""
+        return frozenset(_pair(text) for text in self.arcs.split(",") if text)
+
+
+_MOST_LINES = 1_000_000  # more than any file has: what a test process says must not fill our memory
+
+
+def _numbers(text: str) -> Iterator[int]:
+    for part in text.split(","):
+        if part:
+            first, _, last = part.partition("-")
+            ends = int(first), int(last or first)
+            if not 0 < ends[0] <= ends[1] <= _MOST_LINES:
+                raise ValueError(f"{part!r} is no range of lines")
+            yield from range(ends[0], ends[1] + 1)
+
+
+def _pair(text: str) -> Arc:
+    source, _, target = text.partition(">")
+    return int(source), int(target)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run of all tests of a side, with what each of them ran.
+
+    ``whole`` False: it did not go to its end, or a control did not hold, and ``why`` says so. ``at_import`` ran while
+    modules were imported, before any test. ``seconds`` is the run's time, ``python`` that of its interpreter.
+    """
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: MappingProxyType({}))
+    by_test: Mapping[str, tuple[Trace, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    at_import: tuple[Trace, ...] = ()
+    seconds: float = 0.0
+    whole: bool = True
+    why: str = ""
+    python: str = ""
+
+    @cached_property
+    def import_lines(self) -> Mapping[str, frozenset[int]]:
+        """By file, the lines that ran while it was imported, before any test."""
+        return MappingProxyType({trace.path: trace.numbers() for trace in self.at_import})
+
+    @cached_property
+    def _by_line(self) -> Mapping[str, Mapping[int, tuple[str, ...]]]:
+        found: dict[str, dict[int, list[str]]] = {}
+        for test, traces in self.by_test.items():
+            for trace in traces:
+                lines = found.setdefault(trace.path, {})
+                for line in trace.numbers():
+                    lines.setdefault(line, []).append(test)
+        return {path: {line: tuple(tests) for line, tests in lines.items()} for path, lines in found.items()}
+
+    def tests_of(self, path: str, lines: Iterable[int]) -> tuple[str, ...]:
+        """The tests that ran one of these lines of a file, in the order in which they ran."""
+        by_line = self._by_line.get(path, {})
+        hit = {test for line in lines for test in by_line.get(line, ())}
+        return tuple(test for test in self.by_test if test in hit)
+
+    def ran(self, path: str, tests: Iterable[str] | None = None) -> tuple[frozenset[int], frozenset[Arc]]:
+        """Lines and arcs of a file that ran at import or in these tests (None: in any)."""
+        chosen = self.by_test.values() if tests is None else (self.by_test.get(test, ()) for test in tests)
+        traces = {trace for each in (self.at_import, *chosen) for trace in each if trace.path == path}
+        lines = frozenset[int]().union(*(trace.numbers() for trace in traces))
+        return lines, frozenset[Arc]().union(*(trace.pairs() for trace in traces))

@@ -1,0 +1,141 @@
+"""How the code of one function can branch: which instruction leads from which line to which.
+
+Belongs here: facts about one code object, from its bytes. Does not belong here: what ran (lines). An arc is a pair of
+lines; the negative of a function's first line is its end. Only arcs from lines that can branch are of interest: from
+any other line there is one way to go on.
+"""
+
+from __future__ import annotations
+
+import dis
+import re
+from types import CodeType
+
+_opmap = dis.opmap
+_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
+_ALWAYS = frozenset(
+    _opmap[name]
+    for name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE")
+    if name in _opmap
+)
+_RETURNS = frozenset(_opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in _opmap)
+_ENDS = frozenset(_opmap[name] for name in ("RERAISE", "RAISE_VARARGS") if name in _opmap)
+_BACKWARD = frozenset(op for op in _JUMPS if "JUMP_BACKWARD" in dis.opname[op])
+_CACHE = _opmap.get("CACHE", -1)
+_RESUME = _opmap.get("RESUME", -1)
+_EXTENDED = _opmap["EXTENDED_ARG"]
+_ASYNC_FOR = _opmap.get("END_ASYNC_FOR", -1)
+_FINALLY = re.compile(rb"^[ \t]*finally[ \t]*:", re.MULTILINE)
+_finally_lines: dict[str, tuple[int, ...]] = {}
+
+
+class Branching:
+    """How one code object branches.
+
+    ``jumps``: it has instructions that branch. ``stepwise``: it has lines that lead to several others without one (the
+    end of a ``finally``, an ``async for``, a body on the line of its header), so lines must be followed one by one.
+    ``lines`` are those from which arcs count, ``returns`` the offsets of instructions that end the function.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self._code = code
+        self._bytes = code.co_code
+        self._line_at = _lines_by_offset(code, len(self._bytes))
+        self.stepwise = _is_stepwise(code, self._bytes, self._line_at)
+        branches: set[int] = set()
+        returns: set[int] = set()
+        for offset in range(0, len(self._bytes), 2):
+            op = self._bytes[offset]
+            if op in _JUMPS and op not in _ALWAYS:
+                branches.add(self._line_at[offset])
+            elif op in _RETURNS:
+                returns.add(offset)
+        self.jumps = bool(branches)
+        self.returns = frozenset(returns)
+        self.lines = frozenset(set(self._line_at) if self.stepwise else branches) - {0}
+
+    def is_start(self, offset: int) -> bool:
+        """Whether a frame at this offset is at its beginning, and no generator that goes on."""
+        return offset < 0 or (self._bytes[offset] == _RESUME and not self._bytes[offset + 1] & 3)
+
+    def arc(self, source: int, destination: int) -> tuple[int, int] | None:
+        """The arc of a jump between two offsets; None where it stays on its line, or another branch decides."""
+        first = self._line_at[source]
+        offset, argument = destination, 0
+        seen: set[int] = set()
+        while first and 0 <= offset < len(self._bytes) and offset not in seen:
+            seen.add(offset)
+            op, low = self._bytes[offset], self._bytes[offset + 1]
+            if op == _CACHE:
+                offset += 2
+                continue
+            if op == _EXTENDED:
+                argument = (argument | low) << 8
+                offset += 2
+                continue
+            line = self._line_at[offset]
+            if line and line != first:
+                return (first, line)
+            if op in _ALWAYS:
+                offset = self._landing(offset, argument | low)
+                argument = 0
+                continue
+            if op in _RETURNS:
+                return (first, -self._code.co_firstlineno)
+            if op in _JUMPS or op in _ENDS:
+                return None
+            argument = 0
+            offset += 2
+        return None
+
+    def _landing(self, offset: int, argument: int) -> int:
+        """Where an unconditional jump leads: it counts from behind its caches."""
+        behind = offset + 2
+        while behind < len(self._bytes) and self._bytes[behind] == _CACHE:
+            behind += 2
+        return behind - 2 * argument if self._bytes[offset] in _BACKWARD else behind + 2 * argument
+
+
+def _lines_by_offset(code: CodeType, length: int) -> list[int]:
+    """The line of each offset; 0 for an instruction that belongs to none."""
+    found = [0] * (length + 1)
+    if hasattr(code, "co_lines"):
+        for start, end, line in code.co_lines():
+            if line:
+                found[start:end] = [line] * (end - start)
+        return found
+    starts = [*dis.findlinestarts(code), (length, 0)]  # Python 3.9
+    for (start, line), (end, _) in zip(starts, starts[1:]):
+        found[start:end] = [line] * (end - start)
+    return found
+
+
+def _is_stepwise(code: CodeType, data: bytes, line_at: list[int]) -> bool:
+    if _ASYNC_FOR in data[::2]:
+        return True
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    if any(_on_one_line(each) for each in inner) or _on_one_line(code):
+        return True
+    last = max(line_at)
+    return any(code.co_firstlineno <= line <= last for line in _finally_in(code.co_filename))
+
+
+def _on_one_line(code: CodeType) -> bool:
+    """Whether it is a class or a function that is written on the line of its header."""
+    if code.co_name.startswith("<"):
+        return False
+    lines = set(_lines_by_offset(code, len(code.co_code))) - {0}
+    return lines == {code.co_firstlineno}
+
+
+def _finally_in(filename: str) -> tuple[int, ...]:
+    """The lines of a file on which there is a ``finally``. One in a string costs some time and nothing else."""
+    if filename not in _finally_lines:
+        try:
+            with open(filename, "rb") as file:
+                source = file.read()
+        except OSError:
+            source = b""
+        lines = (source.count(b"\n", 0, match.end()) + 1 for match in _FINALLY.finditer(source))
+        _finally_lines[filename] = tuple(lines)
+    return _finally_lines[filename]
