@@ -25,15 +25,24 @@ _CACHE = _opmap.get("CACHE", -1)
 _RESUME = _opmap.get("RESUME", -1)
 _EXTENDED = _opmap["EXTENDED_ARG"]
 _ASYNC_FOR = _opmap.get("END_ASYNC_FOR", -1)
-_FINALLY = re.compile(rb"^[ \t]*finally[ \t]*:", re.MULTILINE)
-_finally_lines: dict[str, tuple[int, ...]] = {}
+# Lines of a text after which several lines can come although no instruction there says so: the last one of a
+# `finally`, a body on the line of its header, a header of several lines. What only looks like one costs time alone.
+_UNSAID = re.compile(
+    rb"""^[ \t]*(?:
+        finally[ \t]*:
+      | (?:(?:async[ \t]+)?def|class)\b(?!.*[:(,][ \t]*(?:\#.*)?$)
+      | (?:if|elif|while|for|case|async[ \t]+for)\b(?!.*:[ \t]*(?:\#.*)?$)
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+_unsaid_lines: dict[str, tuple[int, ...]] = {}
 
 
 class Branching:
     """How one code object branches.
 
     ``jumps``: it has instructions that branch. ``stepwise``: it has lines that lead to several others without one (the
-    end of a ``finally``, an ``async for``, a body on the line of its header), so lines must be followed one by one.
+    end of a ``finally``, an ``async for``, headers of several lines, ...), so lines must be followed one by one.
     ``lines`` are those from which arcs count, ``returns`` the offsets of instructions that end the function.
     """
 
@@ -113,29 +122,18 @@ def _lines_by_offset(code: CodeType, length: int) -> list[int]:
 def _is_stepwise(code: CodeType, data: bytes, line_at: list[int]) -> bool:
     if _ASYNC_FOR in data[::2]:
         return True
-    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
-    if any(_on_one_line(each) for each in inner) or _on_one_line(code):
-        return True
     last = max(line_at)
-    return any(code.co_firstlineno <= line <= last for line in _finally_in(code.co_filename))
+    return any(code.co_firstlineno <= line <= last for line in _unsaid_in(code.co_filename))
 
 
-def _on_one_line(code: CodeType) -> bool:
-    """Whether it is a class or a function that is written on the line of its header."""
-    if code.co_name.startswith("<"):
-        return False
-    lines = set(_lines_by_offset(code, len(code.co_code))) - {0}
-    return lines == {code.co_firstlineno}
-
-
-def _finally_in(filename: str) -> tuple[int, ...]:
-    """The lines of a file on which there is a ``finally``. One in a string costs some time and nothing else."""
-    if filename not in _finally_lines:
+def _unsaid_in(filename: str) -> tuple[int, ...]:
+    """The lines of a file that branch without a word in the code."""
+    if filename not in _unsaid_lines:
         try:
             with open(filename, "rb") as file:
-                source = file.read()
+                source = file.read().replace(b"\r\n", b"\n")
         except OSError:
             source = b""
-        lines = (source.count(b"\n", 0, match.end()) + 1 for match in _FINALLY.finditer(source))
-        _finally_lines[filename] = tuple(lines)
-    return _finally_lines[filename]
+        lines = (source.count(b"\n", 0, match.end()) + 1 for match in _UNSAID.finditer(source))
+        _unsaid_lines[filename] = tuple(lines)
+    return _unsaid_lines[filename]

@@ -87,6 +87,8 @@ def _ranges(lines: Iterable[int]) -> str:
     """Numbers as ``1-3,7``: suites are large, and most lines run beside others."""
     runs: list[list[int]] = []
     for line in sorted(lines):
+        if line <= 0:
+            continue  # what the compiler adds to a module belongs to no line of it
         if runs and line == runs[-1][1] + 1:
             runs[-1][1] = line
         else:
@@ -96,7 +98,7 @@ def _ranges(lines: Iterable[int]) -> str:
 
 def _pairs(arcs: Iterable[tuple[int, int]]) -> str:
     """Arcs as ``3>4,3>-1``."""
-    return ",".join("%d>%d" % arc for arc in sorted(arcs))
+    return ",".join("%d>%d" % arc for arc in sorted(arcs) if arc[1])
 
 
 class _Monitoring:

@@ -24,6 +24,7 @@ from repro_gate.model import (
     Outcome,
     Side,
     TestRun,
+    Trace,
     Zone,
 )
 
@@ -157,6 +158,7 @@ class SimBench:
     losing: frozenset[Side] = frozenset()
     import_lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     import_opened: tuple[str, ...] = ()
+    import_ran: tuple[Trace, ...] = ()
     strays: tuple[str, ...] = ()
     renames: Mapping[str, str] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
@@ -182,6 +184,7 @@ class SimBench:
             import_lines=self.import_lines,
             import_opened=self.import_opened,
             strays=self.strays,
+            import_ran=self.import_ran if stage.recorded else (),
         )
 
     def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:

@@ -265,8 +265,8 @@ class _Gate(Part):
     command: str
     findings: Annotated[list[_Finding], Field(max_length=MANY)]
     notes: Texts
-    proved: Annotated[list[_Proved], Field(max_length=MANY)] = []
-    refused: Annotated[list[_Refused], Field(max_length=MANY)] = []
+    proved: list[_Proved] = Field(default_factory=list, max_length=MANY)
+    refused: list[_Refused] = Field(default_factory=list, max_length=MANY)
     coverage: Coverage | None = None
 
     def made(self) -> GateResult:
