@@ -83,6 +83,8 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
         gate-fail-to-pass = "warn"
         gate-network = "off"
         gate-flaky = "block"
+        gate-coverage = "block"
+        min-diff-coverage = 80
         test-globs = ["checks/**"]
         axes = ["order", "clock"]
         without-axes = ["clock"]
@@ -229,6 +231,10 @@ WRONG = [
     ("gate-fail-to-pass", '"on"', '"off", "warn" or "block"'),
     ("gate-network", "true", '"off", "warn" or "block"'),
     ("gate-flaky", '"blocks"', '"off", "warn" or "block"'),
+    ("gate-coverage", '"yes"', '"off", "warn" or "block"'),
+    ("min-diff-coverage", "101", "percent, from 0 to 100"),
+    ("min-diff-coverage", "-1", "percent, from 0 to 100"),
+    ("min-diff-coverage", "nan", "percent, from 0 to 100"),
     ("test-globs", '"tests/**"', "list of globs"),
     ("image", '""', "name or digest of an image, or path of a Dockerfile or none"),
     ("jobs", "0", "whole number, at least 1 or none"),

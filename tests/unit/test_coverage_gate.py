@@ -134,7 +134,7 @@ def test_a_line_that_no_test_runs_fails_with_its_text() -> None:
     assert said(result) == ("fail", "uncovered_lines")
     assert states(result) == {2: "branch-missed", 3: "uncovered"}
     assert [(each.path, each.line) for each in result.findings] == [(FILE, 3), (FILE, 2)]
-    assert result.findings[0].text == "pkg/mod.py:3 is run by no test: x += 1"
+    assert result.findings[0].text == "pkg/mod.py:3 (`x += 1`) is run by no test"
     assert [(each.line, each.target) for each in measured(result).uncovered_branches] == [(2, 3)]
     assert result.summary == "0 of 2 changed statements covered (0 %), 1 of 2 branches taken"
 
@@ -359,7 +359,7 @@ def test_only_the_tests_that_ran_a_lost_line_run_again_on_base() -> None:
 
 def test_a_change_that_touches_nothing_that_runs_starts_nothing() -> None:
     bench = SimBench(sims=[])
-    subject = coverage.Subject(files=(), rules=RULES, text_of={}.get, matters=False)
+    subject = coverage.Subject(files=(), rules=RULES, text_of=lambda _path: None, matters=False)
     assert said(coverage.judge(subject, Instrumented(bench, LIMITS))) == ("neutral", "nothing_to_judge")
     assert bench.asked == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.gates import flaky, network
+from repro_gate.gates import coverage, flaky, network
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
 from repro_gate.model import (
     Cause,
@@ -152,7 +152,9 @@ def test_a_campaign_blocks_by_the_changes_own_tests(report: FlakeReport | None, 
     assert (str(found.verdict), str(found.reason)) == said
 
 
-@pytest.mark.parametrize(("page", "reasons"), [("network.md", network.Reason), ("flaky.md", flaky.Reason)])
+@pytest.mark.parametrize(
+    ("page", "reasons"), [("network.md", network.Reason), ("flaky.md", flaky.Reason), ("coverage.md", coverage.Reason)]
+)
 def test_each_reason_has_its_row_with_a_next_step(page: str, reasons: type[enum.StrEnum]) -> None:
     rows = [line for line in (PAGES / page).read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     cells = {line.split("|")[1].strip(" `"): line.split("|")[4].strip() for line in rows}

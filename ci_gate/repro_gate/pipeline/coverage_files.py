@@ -65,7 +65,7 @@ def write_files(
         if done.status != 0 or not made.exists():
             raise CoverageFilesFailed(f"coverage.py could not write {target}.", details=done.stdout + done.stderr)
         text = made.read_text(encoding="utf-8")
-        made.write_text(text.replace(f"<source>{tree}</source>", "<source>.</source>"), encoding="utf-8")
+        made.write_text(text.replace("<source></source>", "<source>.</source>"), encoding="utf-8")
         shutil.copyfile(made, target)
 
 

@@ -124,7 +124,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
     for finding in gate.findings[:_MOST]:
         where = f"{code(finding.id)}: " if finding.id else ""
         step = f" **Next:** {with_code(finding.next_step)}" if finding.next_step else ""
-        yield f"- {code(str(finding.reason))} {where}{escaped(_ended(finding.text))}{step}"
+        yield f"- {code(str(finding.reason))} {where}{with_code(_ended(finding.text))}{step}"
         yield from _fenced(finding.output)
     if gate.findings:
         yield ""

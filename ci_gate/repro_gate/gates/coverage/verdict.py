@@ -166,7 +166,8 @@ def _summary(found: CoverageOfChange) -> str:
     rest = ", ".join(f"{count} {state.replace('-', ' ')}" for state, count in others.items() if count)
     if rest:
         told += f"; other changed lines: {rest}"
-    return f"{told}; {len(found.lost)} unchanged lines lost" if found.lost else told
+    lost = len(found.lost)
+    return f"{told}; {lost} unchanged {'line' if lost == 1 else 'lines'} lost" if lost else told
 
 
 def _percent(found: CoverageOfChange) -> str:
@@ -182,9 +183,9 @@ def _uncovered(found: CoverageOfChange) -> Iterator[Finding]:
     for (path, _, why), group in keyed:
         block = [line for _, line in group]
         where = _where(path, block[0].line, block[-1].line)
-        told = f"{where} is run by no test: {block[0].text}"
+        told = f"{where} ({_code(block[0].text)}) is run by no test"
         if why:
-            told = f"{where} does not count as covered, since {why}: {block[0].text}"
+            told = f"{where} ({_code(block[0].text)}) does not count as covered, since {why}"
         yield Finding(
             reason=Reason.UNCOVERED, text=told, next_step=NEXT_STEP[Reason.UNCOVERED], path=path, line=block[0].line
         )
@@ -194,7 +195,7 @@ def _branches(found: CoverageOfChange) -> Iterator[Finding]:
     for missed in found.uncovered_branches:
         yield Finding(
             reason=Reason.BRANCHES,
-            text=f"{_where(missed.path, missed.line)}: {missed.why}: {missed.text}",
+            text=f"{_where(missed.path, missed.line)} ({_code(missed.text)}): {missed.why}",
             next_step=NEXT_STEP[Reason.BRANCHES],
             path=missed.path,
             line=missed.line,
@@ -206,10 +207,11 @@ def _of_lost(found: CoverageOfChange) -> Iterator[Finding]:
     keyed = groupby(enumerate(found.lost), key=lambda each: (each[1].path, each[1].line - each[0], each[1].tests))
     for (path, _, tests), group in keyed:
         block = [line for _, line in group]
+        where = _where(path, block[0].line, block[-1].line)
         by = f"base's tests ran it ({', '.join(tests)})" if tests else "on base it ran while it was imported"
         yield Finding(
             reason=Reason.LOST_COVERAGE,
-            text=f"{_where(path, block[0].line, block[-1].line)} did not change, and is run by no test any more; {by}: {block[0].text}",
+            text=f"{where} ({_code(block[0].text)}) did not change, and no test runs it any more; {by}",
             next_step=NEXT_STEP[Reason.LOST_COVERAGE],
             path=path,
             line=block[0].line,
@@ -226,6 +228,12 @@ def _unreadable(lines: Iterable[ChangedLine]) -> Iterator[Finding]:
             path=path,
             line=first.line,
         )
+
+
+def _code(text: str) -> str:
+    """Code inside of a sentence."""
+    plain = text.replace("`", "'")
+    return f"`{plain}`"
 
 
 def _where(path: str, first: int, last: int = 0) -> str:
