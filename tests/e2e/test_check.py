@@ -89,6 +89,7 @@ def test_all_gates_pass_on_an_honest_fix(shell: Shell, tmp_path: Path, sandbox: 
         ("fail-to-pass", "pass"),
         ("network", "pass"),
         ("flaky", "pass"),
+        ("coverage", "pass"),
     ]
     assert [(test["id"], test["verdict"]) for test in report["tests"]] == [(TEST, "stable")]
 
@@ -222,7 +223,7 @@ def test_without_a_commit_to_compare_with_every_gate_says_so_and_reports_are_wri
     done = shell.gate("check", "--base", base, "--report-json", "r.json", "--summary", "s.md", cwd=place)
     assert done.code == 3, done
     report = report_of(place)
-    assert [(gate["verdict"], gate["reason"]) for gate in report["gates"]] == [("inconclusive", "no_base")] * 3
+    assert [(gate["verdict"], gate["reason"]) for gate in report["gates"]] == [("inconclusive", "no_base")] * 4
     assert "no_base" in (place / "s.md").read_text(encoding="utf-8")
     assert "next:" in done.out
     assert f"Repeat: repro-gate check {shlex.quote(f'--base={base}')}" in done.out

@@ -30,8 +30,9 @@ from repro_gate.model import (
     Trouble,
     Zone,
 )
-from repro_gate.report import as_markdown, check_json, check_terminal
+from repro_gate.report import as_markdown, check_json, check_terminal, remarks
 from repro_gate.report.check_outcome import exit_code
+from tests.unit import coverage_values
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
 FAILURE = Failure(
@@ -86,8 +87,13 @@ def document(of: CheckReport) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "of",
-    [FULL, report(), report(trouble=Trouble(slug="prepare-failed", text="no compiler", next_step="Install one."))],
-    ids=["full", "empty", "trouble"],
+    [
+        FULL,
+        report(),
+        report(coverage_values.GATE),
+        report(trouble=Trouble(slug="prepare-failed", text="no compiler", next_step="Install one.")),
+    ],
+    ids=["full", "empty", "coverage", "trouble"],
 )
 def test_the_json_is_what_its_schema_says(of: CheckReport) -> None:
     jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(document(of))
@@ -184,3 +190,35 @@ def test_what_a_change_alters_of_its_policy_has_a_section_of_its_own() -> None:
     assert check_json.document(altered)["policy"] == ["gate-flaky: `off` <b>now"]
     assert "policy: gate-flaky" in "\n".join(check_terminal.lines(altered))
     assert "### Policy" not in as_markdown.page(report(gate(GateVerdict.PASS)))
+
+
+def test_each_changed_line_is_in_the_json_once_with_its_state() -> None:
+    (gate,) = document(report(coverage_values.GATE))["gates"]
+    found = gate["coverage"]
+    assert [(line["line"], line["state"]) for line in found["lines"]] == [
+        (1, "covered"),
+        (2, "uncovered"),
+        (3, "branch-missed"),
+        (4, "excluded"),
+        (5, "not-executable"),
+        (6, "moved"),
+        (7, "whitespace"),
+        (8, "unreadable"),
+    ]
+    assert [line["line"] for line in found["uncovered_lines"]] == [2]
+    assert found["uncovered_branches"][0]["to"] is None
+    assert found["lost"][0]["tests"] == ["t.py::test_a"]
+    assert found["percent"] == 33.3333
+
+
+def test_a_line_without_a_test_is_remarked_on_beside_it_as_grave_as_its_gate() -> None:
+    for level, severity in ((Level.BLOCK, "error"), (Level.WARN, "warning")):
+        (remark,) = remarks.of_check(report(coverage_values.GATE, levels={"coverage": level}), prefix="sub")
+        assert (remark.path, remark.line, str(remark.severity)) == ("pkg/mod.py", 2, severity)
+        assert remark.rule == "coverage/uncovered_lines"
+
+
+def test_code_of_a_finding_is_shown_as_code_and_breaks_out_of_nothing() -> None:
+    page = as_markdown.page(report(coverage_values.GATE))
+    assert "`line 2 \\| <b>`" in page
+    assert "`# pragma: no cover`" in page

@@ -35,6 +35,7 @@ from repro_gate.model import (
 )
 from repro_gate.report import as_json, check_json
 from repro_gate.report.reading import read
+from tests.unit import coverage_values
 
 FAILURE = Failure(
     phase="call",
@@ -101,8 +102,9 @@ CHECK = CheckReport(
             command="repro-gate check",
         ),
         GateResult(gate="flaky", verdict=GateVerdict.PASS, reason="none-found", command="repro-gate check"),
+        coverage_values.GATE,
     ),
-    levels={"fail-to-pass": Level.BLOCK, "flaky": Level.WARN},
+    levels={"fail-to-pass": Level.BLOCK, "flaky": Level.WARN, "coverage": Level.WARN},
     command="repro-gate check",
     sandbox=SANDBOX,
     environment="e",
@@ -189,3 +191,21 @@ def test_a_gate_has_only_words_that_gates_have(part: str, value: str, said: str)
 def test_more_than_anybody_needs_is_not_even_parsed() -> None:
     with pytest.raises(EvidenceRefused, match="more than 64 MiB"):
         read(b" " * (64 * 2**20 + 1))
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("uncovered_lines", [], "uncovered_lines are not the lines whose state is uncovered"),
+        ("covered", 4, "more is covered than there is"),
+        ("percent", 101, "less than or equal to 100"),
+        ("lines", [{"file": "a"}], "Field required"),
+        ("extra", 1, "Extra inputs are not permitted"),
+    ],
+)
+def test_a_coverage_that_contradicts_itself_is_refused(part: str, value: Any, said: str) -> None:
+    document = json.loads(written(CHECK))
+    (gate,) = [gate for gate in document["gates"] if gate["gate"] == "coverage"]
+    gate["coverage"][part] = value
+    with pytest.raises(EvidenceRefused, match=said):
+        read(json.dumps(document).encode())
