@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.e2e.conftest import Shell
-from tests.e2e.test_check import BASE, HEAD, change, checked, report_of, sandbox  # noqa: F401  (a fixture)
+from tests.e2e.test_check import BASE, change, checked, report_of, sandbox  # noqa: F401  (a fixture)
 
 TILL = """\
 def total(prices, discount=0):
@@ -20,9 +20,16 @@ def total(prices, discount=0):
     return result
 """
 OTHER = "def spare(n):\n    if n:\n        return 1\n    return 2\n"
-SPARE = "from other import spare\n\n\ndef test_spare():\n    assert spare(0) == 2\n"
+SPARE = "from till.other import spare\n\n\ndef test_spare():\n    assert spare(0) == 2\n"
 DELETED = SPARE + "\n\ndef test_more():\n    assert spare(1) == 1\n"
-WITH_SPARE = {**BASE, "other.py": OTHER, "never.py": "X = 1\n", "tests/test_other.py": DELETED}
+PACKAGE = {
+    "pyproject.toml": BASE["pyproject.toml"],
+    "till/__init__.py": BASE["till.py"],
+    "till/other.py": OTHER,
+    "till/never.py": "X = 1\n",
+    "tests/test_till.py": BASE["tests/test_till.py"],
+    "tests/test_other.py": DELETED,
+}
 
 
 def test_lines_branches_and_lost_lines_are_named_and_written_for_other_tools(
@@ -30,12 +37,12 @@ def test_lines_branches_and_lost_lines_are_named_and_written_for_other_tools(
     tmp_path: Path,
     sandbox: tuple[str, ...],  # noqa: F811
 ) -> None:
-    place = change(tmp_path, {"till.py": TILL, "tests/test_other.py": SPARE}, base=WITH_SPARE)
+    place = change(tmp_path, {"till/__init__.py": TILL, "tests/test_other.py": SPARE}, base=PACKAGE)
     files = ("--coverage-xml", "c.xml", "--coverage-lcov", "c.lcov", "--coverage-json", "c.json")
     options = ("--python", sys.executable, "--gates", "coverage", "--report-json", "r.json", *files)
     done = checked(shell, place, *options, *sandbox, env={"REPRO_GATE_GATE_COVERAGE": "block"})
     assert done.code == 1, done
-    assert "till.py:4 (`result -= discount`) is run by no test" in done.words
+    assert "till/__init__.py:4 (`result -= discount`) is run by no test" in done.words
     (gate,) = report_of(place)["gates"]
     found = gate["coverage"]
     assert {line["line"]: line["state"] for line in found["lines"]} == {
@@ -46,13 +53,13 @@ def test_lines_branches_and_lost_lines_are_named_and_written_for_other_tools(
     }
     assert [(each["line"], each["to"]) for each in found["uncovered_branches"]] == [(3, 4)]
     assert [(each["file"], each["line"], each["tests"]) for each in found["lost"]] == [
-        ("other.py", 3, ["tests/test_other.py::test_more"])
+        ("till/other.py", 3, ["tests/test_other.py::test_more"])
     ]
     written = json.loads((place / "c.json").read_text(encoding="utf-8"))["files"]
-    assert sorted(written) == ["never.py", "other.py", "till.py"]
-    assert written["till.py"]["contexts"]["5"] == ["tests/test_till.py::test_plain"]
-    assert written["never.py"]["missing_lines"] == [1]
-    lines = ElementTree.parse(place / "c.xml").iterfind(".//class[@filename='till.py']/lines/line")
+    assert sorted(written) == ["till/__init__.py", "till/never.py", "till/other.py"]
+    assert written["till/__init__.py"]["contexts"]["5"] == ["tests/test_till.py::test_plain"]
+    assert written["till/never.py"]["missing_lines"] == [1]
+    lines = ElementTree.parse(place / "c.xml").iterfind(".//class[@filename='till/__init__.py']/lines/line")
     assert {int(line.get("number", "")): line.get("hits") for line in lines} == {
         1: "1",
         2: "1",
@@ -60,15 +67,15 @@ def test_lines_branches_and_lost_lines_are_named_and_written_for_other_tools(
         4: "0",
         5: "1",
     }
-    assert "SF:till.py\n" in (place / "c.lcov").read_text(encoding="utf-8")
+    assert "SF:till/__init__.py\n" in (place / "c.lcov").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_the_rules_are_those_of_base(shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]) -> None:  # noqa: F811
     rules = BASE["pyproject.toml"] + '[tool.coverage.run]\nomit = ["till.py"]\n'
-    place = change(tmp_path, {**HEAD, "till.py": TILL, "pyproject.toml": rules})
+    place = change(tmp_path, {"till.py": TILL, "pyproject.toml": rules})
     options = ("--python", sys.executable, "--gates", "coverage", "--report-json", "r.json")
     done = checked(shell, place, *options, *sandbox)
     assert done.code == 0, "it only warns"
     (gate,) = report_of(place)["gates"]
-    assert (gate["verdict"], gate["coverage"]["covered"]) == ("fail", 3)
+    assert (gate["verdict"], gate["coverage"]["covered"]) == ("fail", 2)
