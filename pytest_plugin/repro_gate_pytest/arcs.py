@@ -43,7 +43,8 @@ class Branching:
 
     ``jumps``: it has instructions that branch. ``stepwise``: it has lines that lead to several others without one (the
     end of a ``finally``, an ``async for``, headers of several lines, ...), so lines must be followed one by one.
-    ``lines`` are those from which arcs count, ``returns`` the offsets of instructions that end the function.
+    ``lines`` are those from which arcs count, ``returns`` the offsets of instructions that end the function. ``implied``
+    has lines that only one branch leads to: where such a line ran, that arc was taken, so nobody need watch for it.
     """
 
     def __init__(self, code: CodeType) -> None:
@@ -59,6 +60,8 @@ class Branching:
                 branches.add(self._line_at[offset])
             elif op in _RETURNS:
                 returns.add(offset)
+        self.implied: dict[int, tuple[int, int]] = {}
+        self._watched = {} if self.stepwise else self._other_ways()
         self.jumps = bool(branches)
         self.returns = frozenset(returns)
         self.lines = frozenset(set(self._line_at) if self.stepwise else branches) - {0}
@@ -97,11 +100,62 @@ class Branching:
             offset += 2
         return None
 
-    def _landing(self, offset: int, argument: int) -> int:
-        """Where an unconditional jump leads: it counts from behind its caches."""
+    def settled(self, source: int, destination: int) -> bool:
+        """Whether a branch that went this way need not be watched any more: the other way shows by its line."""
+        return destination in self._watched.get(source, ())
+
+    def _other_ways(self) -> dict[int, set[int]]:
+        """For each branch, the ways after which only the other one is left, which is implied."""
+        targets: dict[int, list[int]] = {}
+        branches: dict[int, tuple[int, int]] = {}
+        falls: set[int] = set()  # offsets that are reached from the instruction above them
+        argument = 0
+        for offset in range(0, len(self._bytes), 2):
+            op, low = self._bytes[offset], self._bytes[offset + 1]
+            if op == _CACHE:
+                continue
+            if op == _EXTENDED:
+                argument = (argument | low) << 8
+                falls.add(self._behind(offset))
+                continue
+            if op in _JUMPS:
+                target = self._landing(offset, argument | low)
+                targets.setdefault(target, []).append(offset)
+                if op not in _ALWAYS:
+                    branches[offset] = (self._behind(offset), target)
+            if op not in _ALWAYS and op not in _RETURNS and op not in _ENDS:
+                falls.add(self._behind(offset))
+            argument = 0
+        found: dict[int, set[int]] = {}
+        starts = _runs(self._line_at)
+        for offset, (below, target) in branches.items():
+            alone_below = below not in targets and self._imply(offset, below, starts)
+            alone_there = target not in falls and len(targets[target]) == 1 and self._imply(offset, target, starts)
+            # An instruction may report a destination a little behind its target, so any other than the one below is it.
+            if alone_below:
+                found.setdefault(offset, set()).update(range(target, min(target + 8, len(self._bytes)), 2))
+            if alone_there:
+                found.setdefault(offset, set()).add(below)
+        return found
+
+    def _imply(self, source: int, destination: int, starts: dict[int, list[int]]) -> bool:
+        """Note that a line shows this way of a branch, if it does: it begins there and nowhere else."""
+        first, line = self._line_at[source], self._line_at[destination]
+        if not first or not line or line == first or starts[line] != [destination]:
+            return False
+        self.implied[line] = (first, line)
+        return True
+
+    def _behind(self, offset: int) -> int:
+        """The next instruction."""
         behind = offset + 2
         while behind < len(self._bytes) and self._bytes[behind] == _CACHE:
             behind += 2
+        return behind
+
+    def _landing(self, offset: int, argument: int) -> int:
+        """Where a relative jump leads: it counts from behind its caches."""
+        behind = self._behind(offset)
         return behind - 2 * argument if self._bytes[offset] in _BACKWARD else behind + 2 * argument
 
 
@@ -116,6 +170,17 @@ def _lines_by_offset(code: CodeType, length: int) -> list[int]:
     starts = [*dis.findlinestarts(code), (length, 0)]  # Python 3.9
     for (start, line), (end, _) in zip(starts, starts[1:]):
         found[start:end] = [line] * (end - start)
+    return found
+
+
+def _runs(line_at: list[int]) -> dict[int, list[int]]:
+    """For each line, the offsets at which it begins."""
+    found: dict[int, list[int]] = {}
+    before = 0
+    for offset, line in enumerate(line_at):
+        if line and line != before:
+            found.setdefault(line, []).append(offset)
+        before = line
     return found
 
 

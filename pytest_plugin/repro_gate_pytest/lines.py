@@ -36,6 +36,7 @@ class File:
         self.wanted = wanted
         self.lines: set[int] = set()
         self.arcs: set[tuple[int, int]] = set()
+        self.implied: dict[int, tuple[int, int]] = {}  # arcs that a line shows by having run
 
 
 class Lines:
@@ -73,6 +74,8 @@ class Lines:
         """What ran since ``begin`` (or since the start): lines by path; of recorded files as ranges, with arcs."""
         ran = [file for file in self._files if file.lines]
         lines = {file.path: sorted(file.lines) for file in ran if file.wanted is not None}
+        for file in ran:
+            file.arcs.update(file.implied[line] for line in file.implied.keys() & file.lines)
         recorded = {file.path: [_ranges(file.lines), _pairs(file.arcs)] for file in ran if file.wanted is None}
         return {**({"lines": lines} if lines else {}), **({"ran": recorded} if recorded else {})}
 
@@ -165,7 +168,8 @@ class _Monitoring:
                 return self._disable
             self._kept.append(code)
             if file.wanted is None:
-                self._branching[key] = Branching(code)
+                self._branching[key] = branching = Branching(code)
+                file.implied.update(branching.implied)
             self._files[key] = file
             self._api.set_local_events(self._tool, code, self._events(code))
         branching = self._branching.get(key)
@@ -195,12 +199,17 @@ class _Monitoring:
 
     def _branches(self, code: CodeType, offset: int, destination: int) -> Any:
         key = _id(code)
-        other = self._ways.setdefault((key, offset), destination)
-        arc = self._branching[key].arc(offset, destination)
+        place = (key, offset)
+        before = self._ways.get(place)
+        if before == destination:
+            return None
+        self._ways[place] = destination
+        branching = self._branching[key]
+        arc = branching.arc(offset, destination)
         if arc is not None:
             self._files[key].arcs.add(arc)
         self._spent[key] = code
-        return None if other == destination else self._disable
+        return self._disable if before is not None or branching.settled(offset, destination) else None
 
     def _function_returns(self, code: CodeType, _offset: int, _value: object) -> Any:
         last = self._last.pop(_id(_frame(1)), 0)
