@@ -34,6 +34,9 @@ _FILE: Any = {"metavar": "FILE", "show_default": False}
 ReportJson = Annotated[Path | None, typer.Option(help="Write the report as JSON.", **_FILE)]
 JunitXml = Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", **_FILE)]
 Sarif = Annotated[Path | None, typer.Option(help="Write the findings as SARIF 2.1.0, for code scanning.", **_FILE)]
+CoverageXml = Annotated[Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", **_FILE)]
+CoverageLcov = Annotated[Path | None, typer.Option(help="Write head's coverage as LCOV.", **_FILE)]
+CoverageJson = Annotated[Path | None, typer.Option(help="Write head's coverage as JSON, with the tests.", **_FILE)]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colours (also: NO_COLOR=1).")]
 
 
@@ -193,11 +196,7 @@ def check(
     ] = None,
     event: Annotated[
         Path | None,
-        typer.Option(
-            help="What is said of the change: GitHub's event, or {title, body, labels, author}.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        typer.Option(help="What is said of the change: GitHub's event, or {title, body, labels, author}.", **_FILE),
     ] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, docker or bubblewrap.", show_default=False)] = None,
     image: Annotated[
@@ -226,19 +225,10 @@ def check(
     report_json: ReportJson = None,
     junit_xml: JunitXml = None,
     sarif: Sarif = None,
-    summary: Annotated[
-        Path | None, typer.Option(help="Write a page for reviewers as Markdown.", metavar="FILE", show_default=False)
-    ] = None,
-    coverage_xml: Annotated[
-        Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", metavar="FILE", show_default=False)
-    ] = None,
-    coverage_lcov: Annotated[
-        Path | None, typer.Option(help="Write head's coverage as LCOV.", metavar="FILE", show_default=False)
-    ] = None,
-    coverage_json: Annotated[
-        Path | None,
-        typer.Option(help="Write head's coverage as JSON, with the tests.", metavar="FILE", show_default=False),
-    ] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write a page for reviewers as Markdown.", **_FILE)] = None,
+    coverage_xml: CoverageXml = None,
+    coverage_lcov: CoverageLcov = None,
+    coverage_json: CoverageJson = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
