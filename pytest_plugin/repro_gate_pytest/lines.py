@@ -168,8 +168,8 @@ class _Monitoring:
                 return self._disable
             self._kept.append(code)
             if file.wanted is None:
-                self._branching[key] = branching = Branching(code)
-                file.implied.update(branching.implied)
+                self._branching[key] = Branching(code)
+                file.implied.update(self._branching[key].implied)
             self._files[key] = file
             self._api.set_local_events(self._tool, code, self._events(code))
         branching = self._branching.get(key)
