@@ -116,7 +116,7 @@ def test_each_output_of_the_action_is_one_that_a_step_writes(tmp_path: Path) -> 
         ({"seeds": "-3"}, "'seeds' is '-3'; it must be a whole number, at least 2"),
         ({"repeats": "0"}, "at least 1"),
         ({"gates": "network:loud"}, "a gate, or a gate with a level"),
-        ({"gates": "mutation"}, "names of gates"),
+        ({"gates": "speed"}, "names of gates"),
         ({"isolation": "vm"}, "one of auto, docker"),
         ({"time_budget": "soon"}, "minutes, more than 0"),
         ({"time_budget": "0"}, "minutes, more than 0"),

@@ -43,13 +43,13 @@ def test_gates_that_were_done_are_told_after_an_interrupt(monkeypatch: pytest.Mo
     code, text = interrupted_after([PROVED], monkeypatch, tmp_path)
     assert code == ExitCode.INTERRUPTED
     assert "fail-to-pass: pass (proved)" in text
-    assert "Interrupted before there was a result of network, flaky, coverage." in text
+    assert "Interrupted before there was a result of network, flaky, coverage, mutation." in text
 
 
 def test_an_interrupt_before_the_first_result_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code, text = interrupted_after([], monkeypatch, tmp_path)
     assert code == ExitCode.INTERRUPTED
-    assert "Interrupted before there was a result of fail-to-pass, network, flaky, coverage." in text
+    assert "Interrupted before there was a result of fail-to-pass, network, flaky, coverage, mutation." in text
 
 
 def test_a_digest_is_cut_and_a_named_interpreter_is_not() -> None:

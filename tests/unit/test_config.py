@@ -85,6 +85,12 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
         gate-flaky = "block"
         gate-coverage = "block"
         min-diff-coverage = 80
+        gate-mutation = "block"
+        allowed-survivors = 1
+        min-mutation-score = 80
+        mutation-budget = 60
+        max-waivers = 2
+        max-timeouts = 0
         test-globs = ["checks/**"]
         axes = ["order", "clock"]
         without-axes = ["clock"]
@@ -99,6 +105,7 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
     assert settings.install == ("pip install -e '.[test]'",)
     assert settings.varied == ("order",)
     assert settings.python == ".venv/bin/python"
+    assert (settings.allowed_survivors, settings.min_mutation_score, settings.max_timeouts) == (1, 80.0, 0)
 
 
 def test_the_own_file_holds_the_keys_at_its_top_level(tmp_path: Path) -> None:
@@ -235,6 +242,12 @@ WRONG = [
     ("min-diff-coverage", "101", "percent, from 0 to 100"),
     ("min-diff-coverage", "-1", "percent, from 0 to 100"),
     ("min-diff-coverage", "nan", "percent, from 0 to 100"),
+    ("gate-mutation", '"fail"', '"off", "warn" or "block"'),
+    ("allowed-survivors", "-1", "whole number, at least 0 or none"),
+    ("min-mutation-score", "101", "percent, from 0 to 100 or none"),
+    ("mutation-budget", "0", "seconds, more than 0"),
+    ("max-waivers", '"many"', "whole number, at least 0"),
+    ("max-timeouts", "1.5", "whole number, at least 0"),
     ("test-globs", '"tests/**"', "list of globs"),
     ("image", '""', "name or digest of an image, or path of a Dockerfile or none"),
     ("jobs", "0", "whole number, at least 1 or none"),

@@ -174,12 +174,12 @@ def of_gate(name: str = "fail-to-pass", **changes: Any) -> CheckReport:
     [
         (of_gate(gates=(), levels={}), "holds the results of \\[\\], not of 'fail-to-pass'"),
         (of_gate("flaky"), "holds the results of \\['flaky'\\]"),
-        (dataclasses.replace(CHECK, trouble=None), "holds the results of \\['fail-to-pass', 'flaky'\\]"),
+        (dataclasses.replace(CHECK, trouble=None), "holds the results of \\['fail-to-pass', 'flaky', 'coverage'\\]"),
         (of_gate(base="d" * 40), "compares 'd{40}'"),
         (of_gate(head="d" * 40), "compares 'b{40}' and 'd{40}'"),
         (SCAN, "is that of a scan"),
     ],
-    ids=["no result", "another gate", "two gates", "another base", "another head", "a scan"],
+    ids=["no result", "another gate", "three gates", "another base", "another head", "a scan"],
 )
 def test_a_report_counts_only_for_the_gate_and_commits_of_its_unit(
     report: CheckReport | FlakeReport, said: str

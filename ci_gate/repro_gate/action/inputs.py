@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from repro_gate.errors import UsageError
 
 PREFIX = "INPUT_"
-GATES = ("fail-to-pass", "network", "flaky", "coverage")
+GATES = ("fail-to-pass", "network", "flaky", "coverage", "mutation")
 LEVELS = ("block", "warn")
 ISOLATIONS = {"auto": None, "docker": "docker", "podman": "docker", "bubblewrap": "bubblewrap", "none": "host"}
 _SHA256 = re.compile(r"[0-9a-f]{64}")

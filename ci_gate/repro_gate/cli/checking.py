@@ -18,11 +18,12 @@ from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwrita
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ConfigError, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
+from repro_gate.gates import mutation
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.model import CheckReport
 from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
 from repro_gate.pipeline.request import system_effects
-from repro_gate.report import as_markdown, as_sarif, check_json, check_junit, check_terminal
+from repro_gate.report import as_markdown, as_mutation_elements, as_sarif, check_json, check_junit, check_terminal
 from repro_gate.report.check_outcome import exit_code
 
 _CONFIGURATION = ("pyproject.toml", "repro-gate.toml")
@@ -45,11 +46,12 @@ class CheckOrder:
     sarif: Path | None = None
     summary: Path | None = None
     coverage: Mapping[str, Path] = field(default_factory=dict)
+    mutation_json: Path | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Where its report is written."""
-        told = (self.report_json, self.junit_xml, self.sarif, self.summary)
+        told = (self.report_json, self.junit_xml, self.sarif, self.summary, self.mutation_json)
         return (*(path for path in told if path is not None), *self.coverage.values())
 
 
@@ -87,6 +89,7 @@ def request_of(
         altered=altered,
         capsules=order.directory / settings.capsules,
         coverage_files={name: order.directory / path for name, path in order.coverage.items()},
+        report=str(order.report_json or ""),
     )
 
 
@@ -117,7 +120,10 @@ def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal) -> None:
     if order.sarif is not None:
         inside = place_in_repository(order.directory)
         steps = {str(reason): step for reason, step in NEXT_STEP.items()}
+        steps |= {f"{mutation.GATE}/{reason}": step for reason, step in mutation.NEXT_STEP.items()}
         write_file(order.sarif, lambda stream: as_sarif.write_check(report, stream, inside, steps))
+    if order.mutation_json is not None:
+        write_file(order.mutation_json, lambda stream: as_mutation_elements.write(report, stream))
     if order.summary is not None:
         write_file(order.summary, lambda stream: stream.writelines([as_markdown.page(report)]))
     if not terminal.quiet:

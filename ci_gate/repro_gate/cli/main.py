@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from repro_gate import __version__
+from repro_gate.cli.capsules import capsule_app
 from repro_gate.cli.examining import run_doctor
-from repro_gate.cli.replaying import ReplayOrder, run_replay, run_show, run_unpack, run_verify
+from repro_gate.cli.mutants import mutant_app
+from repro_gate.cli.options import FILE, NoColor, Quiet
+from repro_gate.cli.options import consoles_for as _terminal
+from repro_gate.cli.options import leave as _leave
+from repro_gate.cli.replaying import ReplayOrder, run_replay
 from repro_gate.cli.scanning import Order, run_scan
-from repro_gate.cli.session import Terminal, guarded, say, terminal
+from repro_gate.cli.session import say, terminal
 from repro_gate.cli.usage import PARSER_ERROR, refused
 from repro_gate.errors import ExitCode
 
@@ -26,26 +31,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-capsule_app = typer.Typer(help="Look into capsules without running anything of them.", no_args_is_help=True)
 app.add_typer(capsule_app, name="capsule")
+app.add_typer(mutant_app, name="mutant")
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print findings only, no progress.")]
-_FILE: Any = {"metavar": "FILE", "show_default": False}
-ReportJson = Annotated[Path | None, typer.Option(help="Write the report as JSON.", **_FILE)]
-JunitXml = Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", **_FILE)]
-Sarif = Annotated[Path | None, typer.Option(help="Write the findings as SARIF 2.1.0, for code scanning.", **_FILE)]
-CoverageXml = Annotated[Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", **_FILE)]
-CoverageLcov = Annotated[Path | None, typer.Option(help="Write head's coverage as LCOV.", **_FILE)]
-CoverageJson = Annotated[Path | None, typer.Option(help="Write head's coverage as JSON, with the tests.", **_FILE)]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colours (also: NO_COLOR=1).")]
-
-
-def _terminal(quiet: bool, no_color: bool) -> Terminal:
-    return terminal(quiet=quiet, color=False if no_color else None)
-
-
-def _leave(command: Any, consoles: Terminal) -> None:
-    raise typer.Exit(guarded(command, consoles.err))
+ReportJson = Annotated[Path | None, typer.Option(help="Write the report as JSON.", **FILE)]
+JunitXml = Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", **FILE)]
+MutationJson = Annotated[Path | None, typer.Option(help="Write mutants as mutation testing elements (JSON).", **FILE)]
+Sarif = Annotated[Path | None, typer.Option(help="Write the findings as SARIF 2.1.0, for code scanning.", **FILE)]
+CoverageXml = Annotated[Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", **FILE)]
+CoverageLcov = Annotated[Path | None, typer.Option(help="Write head's coverage as LCOV.", **FILE)]
+CoverageJson = Annotated[Path | None, typer.Option(help="Write head's coverage as JSON, with the tests.", **FILE)]
 
 
 def _version(wanted: bool) -> None:
@@ -191,12 +186,12 @@ def check(
     gates: Annotated[
         str | None,
         typer.Option(
-            help="fail-to-pass, network, flaky, coverage (default: all).", metavar="NAMES", show_default=False
+            help="fail-to-pass, network, flaky, coverage, mutation (default: all).", metavar="NAMES", show_default=False
         ),
     ] = None,
     event: Annotated[
         Path | None,
-        typer.Option(help="What is said of the change: GitHub's event, or {title, body, labels, author}.", **_FILE),
+        typer.Option(help="What is said of the change: GitHub's event, or {title, body, labels, author}.", **FILE),
     ] = None,
     sandbox: Annotated[str | None, typer.Option(help="auto, docker or bubblewrap.", show_default=False)] = None,
     image: Annotated[
@@ -225,10 +220,11 @@ def check(
     report_json: ReportJson = None,
     junit_xml: JunitXml = None,
     sarif: Sarif = None,
-    summary: Annotated[Path | None, typer.Option(help="Write a page for reviewers as Markdown.", **_FILE)] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write a page for reviewers as Markdown.", **FILE)] = None,
     coverage_xml: CoverageXml = None,
     coverage_lcov: CoverageLcov = None,
     coverage_json: CoverageJson = None,
+    mutation_json: MutationJson = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -250,6 +246,7 @@ def check(
         report_json=report_json,
         junit_xml=junit_xml,
         sarif=sarif,
+        mutation_json=mutation_json,
         summary=summary,
         coverage={name: path for name, path in written.items() if path is not None},
     )
@@ -403,31 +400,6 @@ def doctor(
     """Say which sandboxes work here and what the others lack."""
     consoles = _terminal(False, no_color)
     _leave(lambda: run_doctor(python, json, consoles, dict(os.environ)), consoles)
-
-
-@capsule_app.command()
-def show(capsule: Annotated[Path, typer.Argument(show_default=False)], no_color: NoColor = False) -> None:
-    """Say what fails, why, and how to replay it."""
-    consoles = _terminal(False, no_color)
-    _leave(lambda: run_show(capsule, consoles), consoles)
-
-
-@capsule_app.command()
-def verify(capsule: Annotated[Path, typer.Argument(show_default=False)], no_color: NoColor = False) -> None:
-    """Check format, identity, plugin and secrets."""
-    consoles = _terminal(False, no_color)
-    _leave(lambda: run_verify(capsule, consoles), consoles)
-
-
-@capsule_app.command()
-def unpack(
-    capsule: Annotated[Path, typer.Argument(show_default=False)],
-    directory: Annotated[Path, typer.Argument(show_default=False)],
-    no_color: NoColor = False,
-) -> None:
-    """Unpack a capsule that passed the checks, for its repro.sh."""
-    consoles = _terminal(False, no_color)
-    _leave(lambda: run_unpack(capsule, directory, consoles), consoles)
 
 
 def main() -> None:

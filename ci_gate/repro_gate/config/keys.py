@@ -213,6 +213,42 @@ class Schema(BaseModel):
             about="Share of the changed statements that tests must run, with every branch.",
         ),
     ] = 100.0
+    gate_mutation: Annotated[
+        LevelName,
+        Key(kind="text", allowed=_LEVELS, about="Gate of `check`: tests notice small changes to the changed lines."),
+    ] = "warn"
+    allowed_survivors: Annotated[
+        Whole | None,
+        Key(
+            kind="whole",
+            allowed="whole number, at least 0",
+            about="Changed lines on which mutants may survive; none: 0 where `gate-mutation` blocks, else any number.",
+        ),
+    ] = None
+    min_mutation_score: Annotated[
+        Percent | None,
+        Key(
+            kind="number",
+            allowed="percent, from 0 to 100",
+            about="Share of mutants that tests must notice; a change fails where its whole 95 % interval is below.",
+        ),
+    ] = None
+    mutation_budget: Annotated[
+        Seconds,
+        Key(kind="number", allowed="seconds, more than 0", about="Time after which no further mutant is tried."),
+    ] = 600.0
+    max_waivers: Annotated[
+        Whole,
+        Key(kind="whole", allowed="whole number, at least 0", about="Waivers of mutants in use on the changed lines."),
+    ] = 5
+    max_timeouts: Annotated[
+        Whole,
+        Key(
+            kind="whole",
+            allowed="whole number, at least 0",
+            about="Mutants that tests may notice by not ending; with more, there is no answer.",
+        ),
+    ] = 3
     test_globs: Annotated[
         list[Text],
         Key(kind="words", allowed="list of globs", about="Further files that belong to the tests, not to the product."),

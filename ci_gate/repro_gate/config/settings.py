@@ -56,6 +56,12 @@ class Settings:
     gate_flaky: Literal["off", "warn", "block"]
     gate_coverage: Literal["off", "warn", "block"]
     min_diff_coverage: float
+    gate_mutation: Literal["off", "warn", "block"]
+    allowed_survivors: int | None
+    min_mutation_score: float | None
+    mutation_budget: float
+    max_waivers: int
+    max_timeouts: int
     test_globs: tuple[str, ...]
     axes: tuple[str, ...]
     without_axes: tuple[str, ...]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import fnmatch
 import glob
+import io
 import os
 import shutil
 import stat
+import tokenize
 from pathlib import Path
 
 from repro_gate.errors import DiskFull, TreeTooLarge
@@ -119,9 +121,18 @@ def put_text(tree: Path, path: str, text: str) -> None:
     """
     file = tree / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8", newline="")
+    file.write_bytes(_encoded(text))
     for compiled in (file.parent / "__pycache__").glob(f"{glob.escape(file.stem)}.*"):
         compiled.unlink()
+
+
+def _encoded(text: str) -> bytes:
+    """A Python source in the encoding that it declares, if it can be, or else as Python expects it."""
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        return text.encode(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
+    except (SyntaxError, ValueError):
+        return data
 
 
 def snapshot(tree: Path) -> Snapshot:

@@ -9,7 +9,21 @@ from repro_gate.model.conditions import AXES, Conditions, axis_of
 from repro_gate.model.coverage import ChangedLine, CoverageOfChange, LineState, LostLine, MissedBranch
 from repro_gate.model.experiment import Ending, Experiment, ExperimentResult, Limits, Mode, Swap
 from repro_gate.model.facts import CollectFailure, ItemFacts, Lenient
-from repro_gate.model.mutation import Mutant, MutantOutcome, MutantResult, Site, Waiver
+from repro_gate.model.mutation import (
+    AccountLine,
+    AccountState,
+    Control,
+    ControlKind,
+    Mutant,
+    MutantOutcome,
+    MutantResult,
+    MutationReport,
+    NotTested,
+    Site,
+    Untested,
+    Waiver,
+    Way,
+)
 from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun, Zone
 from repro_gate.model.proof import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused, Side
 from repro_gate.model.trace import Recording, Trace
@@ -26,12 +40,16 @@ from repro_gate.model.verdict import (
 
 __all__ = [
     "AXES",
+    "AccountLine",
+    "AccountState",
     "CapsuleRef",
     "Cause",
     "ChangedLine",
     "CheckReport",
     "CollectFailure",
     "Conditions",
+    "Control",
+    "ControlKind",
     "CoverageOfChange",
     "Ending",
     "Evidence",
@@ -55,6 +73,8 @@ __all__ = [
     "Mutant",
     "MutantOutcome",
     "MutantResult",
+    "MutationReport",
+    "NotTested",
     "Numbers",
     "Outcome",
     "Proved",
@@ -70,8 +90,10 @@ __all__ = [
     "TestVerdict",
     "Trace",
     "Trouble",
+    "Untested",
     "Verdict",
     "Waiver",
+    "Way",
     "Zone",
     "axis_of",
 ]

@@ -1,9 +1,10 @@
-"""A mutant of a changed line, and what testing it came to."""
+"""A mutant of a changed line, what testing it came to, and what a whole change's mutants came to."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 class Site(enum.StrEnum):
@@ -37,6 +38,11 @@ class Mutant:
     first_line: int = 0
     hint: str = ""
 
+    @property
+    def lines(self) -> range:
+        """The numbers of its lines."""
+        return range(self.line, self.end_line + 1)
+
 
 class MutantOutcome(enum.StrEnum):
     """What testing a mutant came to. Only KILLED, SURVIVED and TIMEOUT are measurements."""
@@ -46,13 +52,24 @@ class MutantOutcome(enum.StrEnum):
     TIMEOUT = "timeout"
     INCONCLUSIVE = "inconclusive"
 
+    @property
+    def measured(self) -> bool:
+        """Whether it says something about the tests."""
+        return self is not MutantOutcome.INCONCLUSIVE
+
+    @property
+    def detected(self) -> bool:
+        """Whether the tests notice the mutant."""
+        return self in (MutantOutcome.KILLED, MutantOutcome.TIMEOUT)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MutantResult:
     """What became of one mutant. ``killed_by`` are tests that passed without it and failed with it, twice.
 
     ``by_new_test``: only tests of this change kill it. ``confirmed``: seen on disk in a fresh process. ``tests`` is
-    how many tests ran against it, ``why`` a sentence where the outcome needs one.
+    how many tests ran against it, ``why`` a sentence where the outcome needs one; ``selection`` are those tests, in order: the
+    ones that run its lines, or all, where only all can tell.
     """
 
     mutant: Mutant
@@ -62,6 +79,7 @@ class MutantResult:
     confirmed: bool = False
     tests: int = 0
     why: str = ""
+    selection: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,3 +92,115 @@ class Waiver:
     lines: frozenset[int] = frozenset()
     expires: str = ""
     new: bool = False
+
+
+class Untested(enum.StrEnum):
+    """Why a mutant was not tested."""
+
+    NOT_COVERED = "not-covered"
+    NO_STABLE_TEST = "no-stable-test"
+    WAIVED = "waived"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotTested:
+    """A mutant that nobody tried, and why."""
+
+    mutant: Mutant
+    reason: Untested
+    why: str = ""
+
+
+class AccountState(enum.StrEnum):
+    """What mutation says of one changed line."""
+
+    MUTATED = "mutated"
+    COVERED_ONLY = "covered-only"
+    NO_OPERATOR = "no-operator"
+    IMPORT_TIME = "import-time"
+    PRAGMA = "pragma"
+    ARID = "arid"
+    NOT_COVERED = "not-covered"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AccountLine:
+    """A changed line and its state; ``why`` where the state does not say all."""
+
+    file: str
+    line: int
+    text: str
+    state: AccountState
+    why: str = ""
+
+
+class ControlKind(enum.StrEnum):
+    """A control of the measurement: code as it is must pass, code that raises must fail."""
+
+    NULL = "null"
+    MUST_DIE = "must-die"
+
+
+class Way(enum.StrEnum):
+    """How mutants are tried: their code exchanged in a fork, or the file on disk in a fresh process, whose tests or all."""
+
+    FORK = "fork"
+    DISK = "disk"
+    SUITE = "suite"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Control:
+    """One control for one file: over how many ``tests``, whether it ``held``, and else why not.
+
+    ``exposed`` are tests that do not pass when so selected, though nothing is mutated: they may not kill.
+    """
+
+    kind: ControlKind
+    file: str
+    way: Way
+    tests: int
+    held: bool
+    why: str = ""
+    exposed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MutationReport:
+    """All mutants of a change. ``tested`` and ``not_tested`` hold each of them once; ``account`` each changed line once.
+
+    ``shown`` are ids of survivors that a reader is to look at first, ``interval`` that of the share detected
+    (Clopper-Pearson, 95 %); ``sources`` are head's texts of mutated files; ``seed`` made the order.
+    """
+
+    tested: tuple[MutantResult, ...] = ()
+    not_tested: tuple[NotTested, ...] = ()
+    controls: tuple[Control, ...] = ()
+    account: tuple[AccountLine, ...] = ()
+    shown: tuple[str, ...] = ()
+    interval: tuple[float, float] | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    seed: str = ""
+    seconds: float = 0.0
+
+    @property
+    def measured(self) -> tuple[MutantResult, ...]:
+        """The results that say something about the tests."""
+        return tuple(each for each in self.tested if each.outcome.measured)
+
+    @property
+    def survivors(self) -> tuple[MutantResult, ...]:
+        """Those that no test notices, confirmed on disk."""
+        return tuple(each for each in self.tested if each.outcome is MutantOutcome.SURVIVED and each.confirmed)
+
+    @property
+    def score(self) -> float | None:
+        """The share of measured mutants that tests notice, 0 to 1; None where none was measured."""
+        measured = self.measured
+        return sum(each.outcome.detected for each in measured) / len(measured) if measured else None
+
+    @property
+    def testable(self) -> int:
+        """How many mutants should have been tested: covered by tests that can tell, and not waived."""
+        return len(self.tested) + sum(each.reason is Untested.BUDGET for each in self.not_tested)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from repro_gate.model.conditions import Conditions
 from repro_gate.model.coverage import CoverageOfChange
 from repro_gate.model.facts import Lenient
+from repro_gate.model.mutation import MutationReport
 from repro_gate.model.outcome import Failure
 from repro_gate.model.verdict import CapsuleRef
 
@@ -193,3 +194,4 @@ class GateResult:
     summary: str = ""
     command: str = ""
     coverage: CoverageOfChange | None = None
+    mutation: MutationReport | None = None

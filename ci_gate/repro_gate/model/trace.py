@@ -71,13 +71,14 @@ class Recording:
     """One run of all tests of a side, with what each of them ran.
 
     ``whole`` False: it did not go to its end, or a control did not hold, and ``why`` says so. ``at_import`` ran while
-    modules were imported, before any test. ``seconds`` is the run's time, ``python`` that of its interpreter.
+    modules were imported, before any test. ``seconds`` is the run's time (``seconds_of`` each test's), ``python`` that of its interpreter.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=lambda: MappingProxyType({}))
     by_test: Mapping[str, tuple[Trace, ...]] = field(default_factory=lambda: MappingProxyType({}))
     at_import: tuple[Trace, ...] = ()
     seconds: float = 0.0
+    seconds_of: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     whole: bool = True
     why: str = ""
     python: str = ""

@@ -26,7 +26,7 @@ from repro_gate.change import (
 from repro_gate.config import Settings
 from repro_gate.errors import ExitCode, HistoryMissing, Interrupted, ReproGateError, disk_full
 from repro_gate.experiment import find_tree
-from repro_gate.gates import coverage, flaky, network
+from repro_gate.gates import coverage, flaky, mutation, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.gates.fail_to_pass.candidates import Candidates, compare
@@ -49,6 +49,7 @@ from repro_gate.model import (
 from repro_gate.pipeline.bench import distributions, sandbox_for
 from repro_gate.pipeline.coverage_files import write_files
 from repro_gate.pipeline.instrumented import Instrumented
+from repro_gate.pipeline.mutation import judge_mutants
 from repro_gate.pipeline.proofs import Packing, pack_proofs, packable
 from repro_gate.pipeline.provision import Provision
 from repro_gate.pipeline.publish import Publisher
@@ -59,7 +60,7 @@ from repro_gate.pipeline.subject import Subject, module_of, open_subject
 from repro_gate.pipeline.workplace import Workplace, place_for_trees
 from repro_gate.sandbox import Sandbox, probe
 
-GATES = (GATE, network.GATE, flaky.GATE, coverage.GATE)
+GATES = (GATE, network.GATE, flaky.GATE, coverage.GATE, mutation.GATE)
 HEAD = Stage(side=Side.HEAD)
 CONTROL = Stage(side=Side.CONTROL)
 _NETWORK_SECONDS = 900.0
@@ -73,7 +74,7 @@ class CheckRequest:
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
     ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
     change of the settings. ``capsules`` is where proofs are packed, None: nowhere. ``coverage_files`` are files to write
-    from the instrumented run of head, by format.
+    from the instrumented run of head, by format. ``report`` is where report.json will be, as the user named it, or empty.
     """
 
     directory: Path
@@ -87,6 +88,7 @@ class CheckRequest:
     altered: tuple[str, ...] = ()
     capsules: Path | None = None
     coverage_files: Mapping[str, Path] = field(default_factory=dict)
+    report: str = ""
 
 
 def resolve_change(
@@ -173,6 +175,7 @@ def levels_of(settings: Settings) -> dict[str, Level]:
         network.GATE: Level(settings.gate_network),
         flaky.GATE: Level(settings.gate_flaky),
         coverage.GATE: Level(settings.gate_coverage),
+        mutation.GATE: Level(settings.gate_mutation),
     }
 
 
@@ -296,6 +299,8 @@ class _Check:
         candidates = self._candidates(case, bench)
         if gate == network.GATE:
             return self._network(case, bench, candidates)
+        if gate == mutation.GATE:
+            return self._mutation(bench, candidates, subject, runs)
         return self._flaky(bench, candidates, subject)
 
     def _prove(self, case: Case, bench: LabBench) -> GateResult:
@@ -381,6 +386,23 @@ class _Check:
             flaky=frozenset(test.id for test in tests),
         )
         return coverage.judge(change, runs)
+
+    def _mutation(self, bench: LabBench, candidates: Candidates, subject: Subject, runs: Instrumented) -> GateResult:
+        """The mutants of the changed lines, on the run that the coverage gate reads as well."""
+        request = self.request
+        flaking = self.campaign.with_verdict(Verdict.FLAKY) if self.campaign is not None else ()
+        return judge_mutants(
+            subject,
+            runs.head,
+            bench,
+            new_tests=frozenset(candidates.chosen),
+            flaky=frozenset(test.id for test in flaking),
+            settings=request.settings,
+            level=levels_of(request.settings)[mutation.GATE],
+            effects=self.effects,
+            command=request.command,
+            report=request.report,
+        )
 
     def _write_coverage(self, subject: Subject, runs: Instrumented, directory: Path) -> None:
         """The files that were asked for, whatever the gates came to."""

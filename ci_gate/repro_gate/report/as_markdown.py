@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from repro_gate.model import CheckReport, GateResult, GateVerdict
+from repro_gate.report import mutation_markdown
 from repro_gate.report.check_outcome import failure_line, footnotes, headline
 from repro_gate.report.words import first_line, replay_command, visible
 
@@ -117,16 +118,22 @@ def _replays(gate: GateResult) -> Iterator[str]:
 
 
 def _of_gate(gate: GateResult) -> Iterator[str]:
-    if not (gate.summary or gate.proved or gate.refused or gate.findings):
+    if not (gate.summary or gate.proved or gate.refused or gate.findings or gate.mutation):
         return
     yield f"### {SIGNS[gate.verdict]} {gate.gate}"
     yield ""
-    for finding in gate.findings[:_MOST]:
-        where = f"{code(finding.id)}: " if finding.id else ""
+    findings = list(gate.findings)
+    if gate.mutation is not None:
+        steps = [finding.next_step for finding in findings if finding.reason == "survived"]
+        yield from mutation_markdown.lines(gate.mutation, code, with_code, "".join(steps[:1]))
+        findings = [finding for finding in findings if finding.reason != "survived"]
+    for finding in findings[:_MOST]:
+        place = finding.id or (f"{finding.path}:{finding.line}" if finding.path else "")
+        where = f"{code(place)}: " if place else ""
         step = f" **Next:** {with_code(finding.next_step)}" if finding.next_step else ""
         yield f"- {code(str(finding.reason))} {where}{with_code(_ended(finding.text))}{step}"
         yield from _fenced(finding.output)
-    if gate.findings:
+    if findings:
         yield ""
     if gate.summary:
         yield escaped(gate.summary)
@@ -145,7 +152,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         for refusal in gate.refused[:_MOST]:
             yield f"| {code(refusal.id)} | {code(str(refusal.reason))} | {escaped(refusal.why)} |"
         yield ""
-    cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))
+    cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, findings))
     if cut:
         yield f"- … and {cut} more in the report"
         yield ""

@@ -107,7 +107,7 @@ def _rule(rule: str, steps: Mapping[str, str]) -> dict[str, Any]:
     gate, _, reason = rule.rpartition("/")
     about = _RULES.get(rule) or f"Gate {gate}: {reason.replace('_', ' ').replace('-', ' ')}."
     where = f"docs/gates/{gate}.md" if gate and gate != "scan" else "docs/flake-check.md"
-    step = steps.get(reason, "")
+    step = steps.get(rule) or steps.get(reason, "")
     told = " ".join(filter(None, (about, f"Next: {step}" if step else "", f"{where} of repro-gate says more.")))
     return {
         "id": _plain(rule),
@@ -167,7 +167,7 @@ def _invocation(ended: _Ended, told: Sequence[tuple[Severity, str, str]], rules:
 
 def _fingerprint(each: Remark) -> str:
     """The same for the same finding, wherever its line moves."""
-    told = "\0".join((each.rule, each.test or each.text, each.failure))
+    told = "\0".join((each.rule, each.test or ("" if each.failure else each.text), each.failure))
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -9,7 +9,7 @@ import json
 from typing import Any, TextIO
 
 from repro_gate.model import CheckReport, Conditions, CoverageOfChange, Finding, GateResult, Proved, Refused
-from repro_gate.report import words
+from repro_gate.report import mutation_json, words
 from repro_gate.report.as_json import SCHEMA, campaign_entry, capsule_entry, failure_entry, test_entry
 from repro_gate.report.check_outcome import exit_code
 
@@ -75,6 +75,8 @@ def _gate(gate: GateResult, report: CheckReport) -> dict[str, Any]:
         entry["refused"] = [_refused(refusal) for refusal in gate.refused]
     if gate.coverage is not None:
         entry["coverage"] = _coverage(gate.coverage)
+    if gate.mutation is not None:
+        entry["mutation"] = mutation_json.entry(gate.mutation)
     return entry
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TextIO
 from xml.etree import ElementTree
 
-from repro_gate.model import CheckReport, Failure, GateResult, GateVerdict, Level
+from repro_gate.model import CheckReport, Failure, Finding, GateResult, GateVerdict, Level
 from repro_gate.report import words
 from repro_gate.report.as_junit import LONGEST_TEXT, element_text, legal, names
 from repro_gate.report.check_outcome import failure_line, gate_line
@@ -83,8 +83,13 @@ def _of_gate(gate: GateResult, report: CheckReport) -> _Case:
         state=_state(gate, report),
         kind=str(gate.reason),
         message=gate_line(gate, report),
-        body="\n".join([*(f"{each.reason}: {each.text}" for each in gate.findings if not each.id), *gate.notes]),
+        body="\n".join([*map(_placed, (each for each in gate.findings if not each.id)), *gate.notes]),
     )
+
+
+def _placed(finding: Finding) -> str:
+    where = f"{finding.path}:{finding.line}: " if finding.path else ""
+    return f"{finding.reason}: {where}{finding.text}"
 
 
 def _of_tests(gate: GateResult, report: CheckReport) -> Iterator[_Case]:

@@ -44,7 +44,8 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         yield f"refused  {refusal.id}"
         yield f"         {refusal.reason}: {refusal.why}"
     for finding in gate.findings[:_MOST]:
-        where = f"{finding.id}: " if finding.id else ""
+        place = finding.id or (f"{finding.path}:{finding.line}" if finding.path else "")
+        where = f"{place}: " if place else ""
         yield f"{finding.reason}: {where}{finding.text}"
         yield from (f"  | {line}" for line in finding.output.splitlines())
         if finding.next_step:

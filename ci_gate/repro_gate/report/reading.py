@@ -38,6 +38,7 @@ from repro_gate.model import (
 )
 from repro_gate.report.as_json import SCHEMA
 from repro_gate.report.reading_coverage import Coverage
+from repro_gate.report.reading_mutation import Mutation
 from repro_gate.report.strict import MANY, Part, Texts, Whole
 
 _CODE = re.compile(r"[a-z][a-z0-9_-]{0,60}")
@@ -268,6 +269,7 @@ class _Gate(Part):
     proved: list[_Proved] = Field(default_factory=list, max_length=MANY)
     refused: list[_Refused] = Field(default_factory=list, max_length=MANY)
     coverage: Coverage | None = None
+    mutation: Mutation | None = None
 
     def made(self) -> GateResult:
         return GateResult(
@@ -281,6 +283,7 @@ class _Gate(Part):
             summary=self.summary,
             command=self.command,
             coverage=self.coverage.made() if self.coverage else None,
+            mutation=self.mutation.made() if self.mutation else None,
         )
 
 

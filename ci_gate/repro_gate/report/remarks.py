@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from repro_gate.model import (
     CheckReport,
@@ -40,7 +40,7 @@ class Severity(enum.StrEnum):
 class Remark:
     """A sentence, the rule behind it, the test that it is about, and its place, if there is one.
 
-    ``path`` is relative to the repository; ``failure`` is the fingerprint of what was seen. Text is
+    ``path`` is relative to the repository; ``failure`` is the fingerprint of what was seen (of a survivor: its id). Text is
     as visible as ``words.visible`` makes it, on one line.
     """
 
@@ -119,14 +119,24 @@ def _of_gate(gate: GateResult, report: CheckReport, prefix: str) -> Iterator[Rem
 
     for finding in gate.findings:
         step = f" Next: {finding.next_step}" if finding.next_step else ""
-        yield remark(
+        told = remark(
             str(finding.reason), finding.text + step, finding.id, seen.get(finding.id), (finding.path, finding.line)
         )
+        yield _of_survivor(told, gate) if finding.reason == "survived" else told
     for refusal in gate.refused if bad else ():
         failure = refusal.on_head or refusal.on_base
         yield remark(str(refusal.reason), f"{refusal.reason}: {refusal.why}", refusal.id, failure)
     if bad and not gate.findings and not gate.refused:
         yield remark(str(gate.reason), f"{gate.reason}: {gate.summary}")
+
+
+def _of_survivor(told: Remark, gate: GateResult) -> Remark:
+    """A survivor is worth a warning even where nothing follows from it, and stays the same when its line moves."""
+    found = gate.mutation
+    shown = [each.mutant for each in found.survivors if each.mutant.id in found.shown] if found is not None else []
+    here = (mutant.id for mutant in shown if (mutant.file, mutant.line) == (told.path, told.line))
+    severity = Severity.WARNING if told.severity is Severity.NOTICE else told.severity
+    return replace(told, severity=severity, title=f"{gate.gate}: surviving mutant", failure=next(here, ""))
 
 
 def _failures(gate: GateResult, report: CheckReport) -> dict[str, Failure]:

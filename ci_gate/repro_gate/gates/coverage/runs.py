@@ -45,6 +45,7 @@ def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None
         by_test={run.id: run.evidence.ran for run in result.runs if run.evidence is not None},
         at_import=collected.import_ran,
         seconds=sum(run.seconds for run in result.runs),
+        seconds_of={run.id: run.seconds for run in result.runs},
         whole=not why,
         why=why,
         python=collected.python,

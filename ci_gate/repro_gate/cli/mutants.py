@@ -1,0 +1,68 @@
+"""The parser's part of ``repro-gate mutant``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from repro_gate.cli.options import NoColor, Quiet, consoles_for, leave
+
+mutant_app = typer.Typer(help="Look at a mutant of a check's report, apply it, try it again.", no_args_is_help=True)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="As the check told it.", show_default=False)]
+Report = Annotated[Path, typer.Option("--report", help="The check's report.json.", metavar="FILE")]
+_REPORT = Path("report.json")
+
+
+@mutant_app.command()
+def show(mutant: Id, report: Report = _REPORT, no_color: NoColor = False) -> None:
+    """Print its difference, what became of it, and what would tell it from the original."""
+    from repro_gate.cli.mutating import run_show
+
+    consoles = consoles_for(False, no_color)
+    leave(lambda: run_show(mutant, report, consoles), consoles)
+
+
+@mutant_app.command()
+def apply(
+    mutant: Id,
+    report: Report = _REPORT,
+    undo: Annotated[bool, typer.Option("--undo", help="Put back what it was made of.")] = False,
+    no_color: NoColor = False,
+) -> None:
+    """Write the mutated file into the work tree, if the file is the one that it was made of."""
+    from repro_gate.cli.mutating import run_apply
+
+    consoles = consoles_for(False, no_color)
+    leave(lambda: run_apply(mutant, report, undo, Path.cwd(), consoles), consoles)
+
+
+@mutant_app.command()
+def run(
+    mutant: Id,
+    tests: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TESTS]", help="Further tests than those of the report.", show_default=False),
+    ] = None,
+    report: Report = _REPORT,
+    sandbox: Annotated[str | None, typer.Option(help="auto, docker, bubblewrap or host.", show_default=False)] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            help="An interpreter that has the project's dependencies (default: an environment is made).",
+            metavar="PATH",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Run its tests on the present work tree with it, and say whether one notices it."""
+    from repro_gate.cli.mutating import RunOrder, run_again
+
+    consoles = consoles_for(quiet, no_color)
+    order = RunOrder(mutant=mutant, report=report, tests=tuple(tests or ()), sandbox=sandbox, python=python)
+    leave(lambda: run_again(order, Path.cwd(), consoles, dict(os.environ)), consoles)

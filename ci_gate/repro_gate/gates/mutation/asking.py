@@ -1,0 +1,84 @@
+"""Mutants, and controls for them, as requests to a bench.
+
+Belongs here: how code is put in a test's way, in a fork or on disk, and with which limits. Does not belong here: what
+comes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from repro_gate.gates.fail_to_pass.case import Request, Stage
+from repro_gate.gates.mutation.case import Case, Policy
+from repro_gate.model import Conditions, Experiment, Limits, Mode, Mutant, Side, Swap, Way
+
+HEAD = Stage(side=Side.HEAD)
+ALONE = 3.0  # times the limit of a mutant that seemed to hang, when it is tried again with nothing beside it
+_RAISES = "raise RuntimeError('repro-gate: a control that must fail')\n"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking:
+    """Builds requests for one case."""
+
+    case: Case
+    policy: Policy
+
+    def mutated(self, mutant: Mutant, way: Way, tests: Sequence[str], patience: float = 1.0) -> Request:
+        """The tests with the mutant."""
+        return self._request(mutant, way, tests, mutant.text, patience=patience)
+
+    def null(self, mutant: Mutant, way: Way, tests: Sequence[str], patience: float = 1.0) -> Request:
+        """The tests with head's own code, put in their way just like the mutant."""
+        return self._request(mutant, way, tests, self.case.texts[mutant.file], patience=patience)
+
+    def raising(self, mutant: Mutant, way: Way, tests: Sequence[str]) -> Request:
+        """The tests with code that raises at once: the mutant's function, or on disk the whole module."""
+        text = self.case.texts[mutant.file]
+        return self._request(mutant, way, tests, text if way is Way.FORK else _RAISES + text, raising=True)
+
+    def seconds(self, tests: Sequence[str]) -> float:
+        """What these tests took in the instrumented run, in all."""
+        return sum(self.case.seconds.get(test, 0.0) for test in tests)
+
+    def _request(
+        self,
+        mutant: Mutant,
+        way: Way,
+        tests: Sequence[str],
+        text: str,
+        *,
+        patience: float = 1.0,
+        raising: bool = False,
+    ) -> Request:
+        if way is Way.FORK:
+            swap = Swap(
+                path=mutant.file,
+                text=text,
+                qualname=outermost(mutant.qualname),
+                first_line=mutant.first_line,
+                raising=raising,
+            )
+            return Request(stage=HEAD, experiment=self._experiment(tests, patience, swap))
+        return Request(
+            stage=Stage(side=Side.HEAD, replaced=((mutant.file, text),)),
+            experiment=self._experiment(tests, patience, None),
+            mode=Mode.FRESH,
+            # The whole suite is collected as it is for everybody: what other files do at import may matter.
+            files=() if way is Way.SUITE else tuple(dict.fromkeys(test.partition("::")[0] for test in tests)),
+        )
+
+    def _experiment(self, tests: Sequence[str], patience: float, swap: Swap | None) -> Experiment:
+        policy = self.policy
+        longest = max((self.case.seconds.get(test, 0.0) for test in tests), default=0.0)
+        limits = Limits(
+            test_seconds=patience * max(policy.least_seconds, policy.factor * longest),
+            memory_bytes=policy.memory_bytes,
+        )
+        return Experiment(tests=tuple(tests), conditions=Conditions(), limits=limits, swap=swap)
+
+
+def outermost(qualname: str) -> str:
+    """The qualified name of the outermost function that a qualified name is in."""
+    return qualname.partition(".<locals>")[0]

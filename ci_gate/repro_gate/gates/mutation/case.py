@@ -1,0 +1,90 @@
+"""What the gate is given: the mutants of a change, what is known of the tests, and how much may be run.
+
+Belongs here: the gate's inputs as values, and the choice of tests for a mutant. Does not belong here: where they come
+from (pipeline).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from repro_gate.model import Finding, Mutant, Outcome, Site, Waiver, Way
+
+GATE = "mutation"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """A change as the gate sees it. Paths are relative to the tree and posix.
+
+    ``mutants`` stand in the order in which they are to be tried. ``covering`` gives the tests that run a mutant's lines
+    (of one that runs at import: any line of its file), in collection order. ``outcomes`` and ``seconds`` are the
+    instrumented run's, in collection order; ``covered`` are whole statements that tests ran in it, ``lines_at_import``
+    those that ran while modules were imported. ``texts`` are head's; ``changed`` the changed lines with their text, and
+    ``unmutated`` why some of them got no mutant. ``remarks`` are findings of the waivers' readers. ``report`` is where
+    report.json will be, seen from where the user is, or empty.
+    """
+
+    mutants: tuple[Mutant, ...]
+    covering: Callable[[Mutant], tuple[str, ...]]
+    outcomes: Mapping[str, Outcome]
+    seconds: Mapping[str, float]
+    texts: Mapping[str, str]
+    changed: Mapping[str, Mapping[int, str]]
+    covered: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    lines_at_import: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    unmutated: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    new_tests: frozenset[str] = frozenset()
+    flaky: frozenset[str] = frozenset()
+    waivers: tuple[Waiver, ...] = ()
+    remarks: tuple[Finding, ...] = ()
+    seed: str = ""
+    command: str = ""
+    report: str = ""
+
+    def may_tell(self, test: str) -> bool:
+        """Whether a failure of a test says anything: it passed in the instrumented run and is not known as flaky."""
+        return self.outcomes.get(test) is Outcome.PASSED and test not in self.flaky
+
+    def runs_at_import(self, mutant: Mutant) -> bool:
+        """Whether code of a mutant runs while its module is imported: then no exchange in a fork is early enough."""
+        at_import = self.lines_at_import.get(mutant.file, frozenset())
+        return mutant.site is Site.IMPORT or not at_import.isdisjoint(mutant.lines)
+
+    def selection(self, mutant: Mutant, way: Way) -> tuple[str, ...]:
+        """The tests that a mutant is tried on, in order."""
+        if way is Way.SUITE:
+            return self.ordered(self.outcomes)
+        covering = self.covering(mutant)
+        return self.ordered(covering if way is Way.FORK else {*covering, *self.new_tests})
+
+    def ordered(self, tests: Iterable[str]) -> tuple[str, ...]:
+        """Those that may tell, in collection order, the change's own last: then older tests get the kill."""
+        wanted = frozenset(tests)
+        told = [test for test in self.outcomes if test in wanted and self.may_tell(test)]
+        return tuple(sorted(told, key=lambda test: test in self.new_tests))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """How much is run and how strict the answer is. ``clock`` tells monotonic seconds, ``today`` judges waivers.
+
+    ``allowed_survivors`` None: any number, which are shown; ``min_score`` is a share from 0 to 1 or None. A test may take
+    ``factor`` times what it took, and at least ``least_seconds``. ``batch`` mutants are in flight at a time.
+    """
+
+    today: datetime.date
+    clock: Callable[[], float]
+    budget_seconds: float = 600.0
+    allowed_survivors: int | None = 0
+    min_score: float | None = None
+    max_waivers: int = 5
+    max_timeouts: int = 3
+    most_inconclusive: float = 0.05
+    least_for_score: int = 10
+    least_seconds: float = 10.0
+    factor: float = 10.0
+    memory_bytes: int = 0
+    batch: int = 8

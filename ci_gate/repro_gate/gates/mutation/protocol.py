@@ -1,0 +1,169 @@
+"""The gate's sequence: mutants in batches, in forks first, on disk whatever no test noticed there, until time is up.
+
+Belongs here: what is tried after what. Does not belong here: what one experiment says (observed, trials), and the
+meaning of the whole (verdict). Everything is run through ``Bench``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from repro_gate.gates.fail_to_pass.case import Bench
+from repro_gate.gates.mutation.account import account
+from repro_gate.gates.mutation.asking import Asking
+from repro_gate.gates.mutation.case import Case, Policy
+from repro_gate.gates.mutation.controls import Controls
+from repro_gate.gates.mutation.trials import Settled, Trials
+from repro_gate.gates.mutation.verdict import decide
+from repro_gate.gates.mutation.waiving import applied
+from repro_gate.model import (
+    GateResult,
+    Mutant,
+    MutantOutcome,
+    MutantResult,
+    MutationReport,
+    NotTested,
+    Untested,
+    Way,
+)
+
+_NEXT = {Way.FORK: Way.DISK, Way.DISK: Way.SUITE}
+
+
+def judge(case: Case, bench: Bench, policy: Policy) -> GateResult:
+    """Try the mutants of one change. Never raises for what tests do."""
+    began = policy.clock()
+    waived = applied(case.mutants, case.waivers, case.changed, policy.today)
+    run = _Run(case=case, policy=policy, trials=_trials(case, bench, policy), deadline=began + policy.budget_seconds)
+    run.all(
+        {
+            mutant: NotTested(mutant=each, reason=Untested.WAIVED, why=waived.by_mutant[mutant].reason)
+            for each in case.mutants
+            if (mutant := each.id) in waived.by_mutant
+        }
+    )
+    order = {mutant.id: place for place, mutant in enumerate(case.mutants)}
+    tested = tuple(sorted(run.tested, key=lambda each: order[each.mutant.id]))
+    not_tested = tuple(sorted(run.not_tested, key=lambda each: order[each.mutant.id]))
+    mutated = {mutant.file for mutant in case.mutants}
+    report = MutationReport(
+        tested=tested,
+        not_tested=not_tested,
+        controls=tuple(run.trials.controls.log),
+        account=account(case, tested, not_tested),
+        sources={file: text for file, text in case.texts.items() if file in mutated},
+        seed=case.seed,
+        seconds=round(policy.clock() - began, 2),
+    )
+    return decide(report, case, policy, waived)
+
+
+def try_on_disk(case: Case, bench: Bench, policy: Policy, mutant: Mutant) -> MutantResult:
+    """One mutant on disk in fresh processes, with its controls: what a person asks for by hand."""
+    trials = _trials(case, bench, policy)
+    settled = trials.settle([mutant], Way.DISK)[mutant.id]
+    if settled.result is not None:
+        return settled.result
+    if settled.missed is not None and not settled.exposed:
+        return settled.missed
+    return _inconclusive(mutant, settled)
+
+
+def _trials(case: Case, bench: Bench, policy: Policy) -> Trials:
+    asking = Asking(case=case, policy=policy)
+    return Trials(bench=bench, asking=asking, controls=Controls(bench=bench, asking=asking))
+
+
+def _inconclusive(mutant: Mutant, settled: Settled) -> MutantResult:
+    why = settled.why or f"{settled.exposed[0]} runs its lines and does not pass when it is run for it"
+    return MutantResult(mutant=mutant, outcome=MutantOutcome.INCONCLUSIVE, why=why)
+
+
+@dataclass(kw_only=True)
+class _Run:
+    case: Case
+    policy: Policy
+    trials: Trials
+    deadline: float
+    tested: list[MutantResult] = field(default_factory=list)
+    not_tested: list[NotTested] = field(default_factory=list)
+
+    def all(self, waived: dict[str, NotTested]) -> None:
+        """Every mutant comes to a result, or to the reason why it was not tested."""
+        pending: list[Mutant] = []
+        for mutant in self.case.mutants:
+            left = waived.get(mutant.id) or self._untestable(mutant)
+            if left is None:
+                pending.append(mutant)
+            else:
+                self.not_tested.append(left)
+        for batch in _batches(pending, self.policy.batch):
+            self._batch(batch)
+
+    def _untestable(self, mutant: Mutant) -> NotTested | None:
+        covering = self.case.covering(mutant)
+        at_import = self.case.runs_at_import(mutant)
+        if not covering and not at_import:
+            return NotTested(mutant=mutant, reason=Untested.NOT_COVERED, why="no test runs it")
+        if not self.case.ordered(self.case.outcomes if at_import else covering):
+            why = "the tests that run it failed or are flaky" if covering else "no test passes reliably"
+            return NotTested(mutant=mutant, reason=Untested.NO_STABLE_TEST, why=why)
+        return None
+
+    def _batch(self, batch: Sequence[Mutant]) -> None:
+        """Through the ways, each with what the one before could not settle."""
+        way: Way | None = Way.FORK
+        waiting: dict[Way, list[Mutant]] = {each: [] for each in Way}
+        for mutant in batch:
+            waiting[self._first_way(mutant)].append(mutant)
+        while way is not None:
+            later = _NEXT.get(way)
+            due = list(self._affordable(waiting[way], way))
+            for mutant_id, settled in (self.trials.settle(due, way) if due else {}).items():
+                mutant = next(each for each in due if each.id == mutant_id)
+                if not self._ended(mutant, settled, way) and later is not None:
+                    waiting[later].append(mutant)
+            way = later
+
+    def _first_way(self, mutant: Mutant) -> Way:
+        if not self.case.runs_at_import(mutant):
+            return Way.FORK
+        return Way.DISK if self.case.selection(mutant, Way.DISK) else Way.SUITE
+
+    def _ended(self, mutant: Mutant, settled: Settled, way: Way) -> bool:
+        """Whether there is an answer: a survivor only where every test that could notice was asked on disk."""
+        if settled.result is not None:
+            self.tested.append(settled.result)
+            return True
+        if way is Way.FORK:
+            return False
+        narrow = way is Way.DISK and (self.case.runs_at_import(mutant) or bool(settled.exposed))
+        if settled.missed is not None and not settled.exposed and not narrow:
+            self.tested.append(settled.missed)
+            return True
+        if narrow:
+            return False
+        self.tested.append(_inconclusive(mutant, settled))
+        return True
+
+    def _affordable(self, mutants: Sequence[Mutant], way: Way) -> Iterator[Mutant]:
+        """Those for which there is time. A run of the whole suite must fit, smaller ones must only begin in time."""
+        for mutant in mutants:
+            needed = self.trials.asking.seconds(self.case.selection(mutant, way)) if way is Way.SUITE else 0.0
+            if self.policy.clock() + needed < self.deadline:
+                yield mutant
+                continue
+            why = {
+                Way.FORK: "the time was over before it",
+                Way.DISK: "no test noticed it in a fork, and there was no time to confirm that on disk",
+                Way.SUITE: "only a run of the whole suite can tell, and there was no time for one",
+            }[way]
+            if way is Way.DISK and self.case.runs_at_import(mutant):
+                why = "the time was over before it"
+            self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=why))
+
+
+def _batches(mutants: Sequence[Mutant], size: int) -> Iterator[Sequence[Mutant]]:
+    for start in range(0, len(mutants), size):
+        yield mutants[start : start + size]

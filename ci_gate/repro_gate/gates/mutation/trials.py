@@ -1,0 +1,164 @@
+"""Mutants tried in one way: seen failing twice, or alone beside a null run, or not at all.
+
+Belongs here: from a first sign to what can be said of a mutant in this way. Does not belong here: which way comes next,
+and the budget (protocol).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from repro_gate.gates.fail_to_pass.case import Bench
+from repro_gate.gates.mutation.asking import ALONE, Asking
+from repro_gate.gates.mutation.controls import Controls, Ground
+from repro_gate.gates.mutation.observed import Observed, Reading, Sign, observe, read
+from repro_gate.model import Mutant, MutantOutcome, MutantResult, Outcome, Way
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled:
+    """What one way says of a mutant: a ``result``, or that no test noticed it (``missed``), or neither, and why.
+
+    ``exposed`` are tests that may not speak in this way, although they run the mutant's lines.
+    """
+
+    result: MutantResult | None = None
+    missed: MutantResult | None = None
+    exposed: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Trial:
+    mutant: Mutant
+    ground: Ground
+    first: Observed
+    reading: Reading
+
+    @property
+    def place(self) -> int:
+        """How many tests there are up to the one that showed the sign."""
+        tests = self.ground.tests
+        return tests.index(self.reading.tests[0]) + 1 if self.reading.tests else len(tests)
+
+
+@dataclass(kw_only=True)
+class Trials:
+    """Tries mutants through a bench; many at a time, but those alone whose sign depends on time."""
+
+    bench: Bench
+    asking: Asking
+    controls: Controls
+
+    def settle(self, mutants: Sequence[Mutant], way: Way) -> dict[str, Settled]:
+        """By mutant's id."""
+        grounds = self.controls.grounds(mutants, way)
+        settled = {
+            mutant.id: Settled(exposed=self._covering(mutant, grounds[mutant.id]), why=grounds[mutant.id].why)
+            for mutant in mutants
+            if grounds[mutant.id].why
+        }
+        standing = [(mutant, grounds[mutant.id]) for mutant in mutants if mutant.id not in settled]
+        requests = [self.asking.mutated(mutant, way, ground.tests) for mutant, ground in standing]
+        trials = []
+        for (mutant, ground), result in zip(standing, self.bench.run(requests) if requests else [], strict=True):
+            seen = observe(result, ground.tests)
+            reading = read(seen, ground.tests, ground.eligible)
+            trials.append(_Trial(mutant=mutant, ground=ground, first=seen, reading=reading))
+        settled |= self._again([trial for trial in trials if trial.reading.sign is Sign.FAILURE], way)
+        for trial in trials:
+            if trial.reading.sign is not Sign.FAILURE:
+                settled[trial.mutant.id] = self._one(trial, way)
+        return settled
+
+    def _one(self, trial: _Trial, way: Way) -> Settled:
+        exposed = self._covering(trial.mutant, trial.ground)
+        match trial.reading.sign:
+            case Sign.SILENCE:
+                return Settled(missed=self._result(trial, MutantOutcome.SURVIVED, way), exposed=exposed)
+            case Sign.NOT_THERE:
+                return Settled(exposed=exposed, why="its code could not be exchanged in a fork")
+            case Sign.UNCLEAR:
+                return Settled(exposed=exposed, why=trial.reading.why)
+            case _:
+                return self._alone(trial, way)
+
+    def _again(self, trials: Sequence[_Trial], way: Way) -> dict[str, Settled]:
+        """The second time: up to the first test that failed; where it passes now, all tests once more."""
+        settled: dict[str, Settled] = {}
+        for whole in (False, True):
+            due = [trial for trial in trials if trial.mutant.id not in settled]
+            runs = [trial.ground.tests if whole else trial.ground.tests[: trial.place] for trial in due]
+            requests = [self.asking.mutated(trial.mutant, way, tests) for trial, tests in zip(due, runs, strict=True)]
+            results = self.bench.run(requests) if requests else []
+            for trial, tests, result in zip(due, runs, results, strict=True):
+                seen = observe(result, tests)
+                killers = _killers(trial, seen, tests)
+                if killers and seen.swapped and not seen.broken:
+                    settled[trial.mutant.id] = Settled(result=self._killed(trial, killers, way))
+                elif whole:
+                    why = f"{trial.reading.tests[0]} failed with it once, and not a second time"
+                    settled[trial.mutant.id] = Settled(result=self._unclear(trial, way, why))
+        return settled
+
+    def _alone(self, trial: _Trial, way: Way) -> Settled:
+        """A hang or a crash, with nothing beside it and more time, and then head's own code in the same slot."""
+        tests = trial.ground.tests[: trial.place]
+        (result,) = self.bench.run([self.asking.mutated(trial.mutant, way, tests, ALONE)])
+        again = observe(result, tests)
+        (result,) = self.bench.run([self.asking.null(trial.mutant, way, tests, ALONE)])
+        null = observe(result, tests)
+        blamed = trial.reading.tests[0] if trial.reading.tests else ""
+        what = "ran into its limit" if trial.reading.sign is Sign.HANG else "crashed"
+        if null.broken or not null.swapped or (blamed and not null.passed(blamed)):
+            why = f"{blamed or 'the process'} {what} with it, and does not pass without it in the same place either"
+            return Settled(result=self._unclear(trial, way, why))
+        if trial.reading.sign is Sign.HANG and not again.broken and again.outcome(blamed) is Outcome.TIMEOUT:
+            why = f"{blamed} does not end with it in {ALONE:g} times its limit, and passes without it"
+            return Settled(result=self._killed(trial, (blamed,), way, MutantOutcome.TIMEOUT, why))
+        repeats = again.outcome(blamed) is Outcome.CRASHED and not again.broken if blamed else again.gone
+        if trial.reading.sign is Sign.CRASH and repeats:
+            why = "killed: crash" if blamed else f"killed: crash ({again.broken})"
+            return Settled(result=self._killed(trial, (blamed,) if blamed else (), way, MutantOutcome.KILLED, why))
+        why = f"{blamed or 'the process'} {what} with it once, and not when it was tried alone"
+        return Settled(result=self._unclear(trial, way, why))
+
+    def _covering(self, mutant: Mutant, ground: Ground) -> tuple[str, ...]:
+        """Of the tests that may not speak, those that run the mutant's lines: what they would say is missing."""
+        return tuple(test for test in ground.exposed if test in frozenset(self.asking.case.covering(mutant)))
+
+    def _killed(
+        self,
+        trial: _Trial,
+        killers: tuple[str, ...],
+        way: Way,
+        outcome: MutantOutcome = MutantOutcome.KILLED,
+        why: str = "",
+    ) -> MutantResult:
+        new = bool(killers) and all(test in self.asking.case.new_tests for test in killers)
+        result = self._result(trial, outcome, way, why=why)
+        return replace(result, killed_by=killers, by_new_test=new)
+
+    def _unclear(self, trial: _Trial, way: Way, why: str) -> MutantResult:
+        return self._result(trial, MutantOutcome.INCONCLUSIVE, way, why=why)
+
+    def _result(self, trial: _Trial, outcome: MutantOutcome, way: Way, *, why: str = "") -> MutantResult:
+        """Told of are the tests that run its lines, unless all were asked: the change's others are beside the point."""
+        tests = trial.ground.tests
+        if way is not Way.SUITE:
+            covering = frozenset(self.asking.case.covering(trial.mutant))
+            tests = tuple(test for test in tests if test in covering) or tests
+        return MutantResult(
+            mutant=trial.mutant,
+            outcome=outcome,
+            confirmed=way is not Way.FORK and outcome.measured,
+            tests=sum(test in trial.ground.eligible for test in tests),
+            why=why,
+            selection=tests,
+        )
+
+
+def _killers(trial: _Trial, second: Observed, tests: Sequence[str]) -> tuple[str, ...]:
+    """The tests that failed both times, in order."""
+    return tuple(test for test in trial.reading.tests if test in tests and second.failed(test))

@@ -1,0 +1,210 @@
+"""What the mutation gate is given, put together: mutants of the changed lines, and what the instrumented run says.
+
+Belongs here: from a recording, texts and settings to the gate's ``Case`` and ``Policy``. Does not belong here: making
+mutants, recording, deciding.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from repro_gate.change import statements
+from repro_gate.config import Settings
+from repro_gate.gates.fail_to_pass import Bench
+from repro_gate.gates.mutation import NEXT_STEP, Case, Policy, Reason, judge
+from repro_gate.model import Finding, GateResult, Level, Mutant, Outcome, Recording, Side, Waiver
+from repro_gate.mutants.choose import choose
+from repro_gate.mutants.generate import mutants_of
+from repro_gate.mutants.waivers import FILE as WAIVERS
+from repro_gate.mutants.waivers import Waivers, in_code, in_file
+from repro_gate.pipeline.bench import memory_of
+from repro_gate.pipeline.request import Effects
+from repro_gate.pipeline.subject import Subject
+
+Made = tuple[tuple[Mutant, ...], Mapping[int, str]]
+
+
+class Recorded(Protocol):
+    """The instrumented run of head."""
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """What each test came to, in the order in which they ran."""
+
+    @property
+    def import_lines(self) -> Mapping[str, frozenset[int]]:
+        """By file, the lines that ran while it was imported."""
+
+    def tests_of(self, path: str, lines: Iterable[int]) -> tuple[str, ...]:
+        """The tests that ran one of these lines, in the order in which they ran."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Makers:
+    """How mutants come to be: of a file's changed lines with the reasons of those without, and their order by a seed."""
+
+    make: Callable[[str, str, frozenset[int]], Made]
+    order: Callable[[Iterable[Mutant], str], Sequence[Mutant]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Touched:
+    """A product file of head with the lines that the change added; blank ones and comments as well."""
+
+    path: str
+    text: str
+    lines: frozenset[int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What else is known: waivers and their readers' findings, the change's own tests, those that flake."""
+
+    seconds: Mapping[str, float]
+    new_tests: frozenset[str] = frozenset()
+    flaky: frozenset[str] = frozenset()
+    waivers: tuple[Waiver, ...] = ()
+    remarks: tuple[Finding, ...] = ()
+
+
+def case_of(
+    files: Sequence[Touched], recorded: Recorded, makers: Makers, known: Known, *, seed: str, command: str, report: str
+) -> Case:
+    """The gate's case. ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty."""
+    made = {file.path: makers.make(file.path, file.text, file.lines) for file in files}
+    spans = {file.path: statements(file.text.encode("utf-8", "surrogatepass")) for file in files}
+    everywhere = {file.path: range(1, file.text.count("\n") + 2) for file in files}
+
+    def whole(path: str, lines: Iterable[int]) -> frozenset[int]:
+        """The lines of the statements that these are in: of a long one the interpreter reports only some."""
+        return frozenset(line for each in lines for line in spans[path].get(each, (each,)))
+
+    at_import = {path: whole(path, recorded.import_lines.get(path, ())) for path in made}
+
+    def covering(mutant: Mutant) -> tuple[str, ...]:
+        found = recorded.tests_of(mutant.file, whole(mutant.file, mutant.lines))
+        if found or at_import[mutant.file].isdisjoint(mutant.lines):
+            return found
+        return recorded.tests_of(mutant.file, everywhere[mutant.file])
+
+    return Case(
+        mutants=tuple(makers.order([mutant for mutants, _ in made.values() for mutant in mutants], seed)),
+        covering=covering,
+        outcomes=recorded.outcomes,
+        seconds=known.seconds,
+        texts={file.path: file.text for file in files},
+        changed={file.path: _texts(file) for file in files},
+        covered={
+            file.path: frozenset(line for line in file.lines if recorded.tests_of(file.path, whole(file.path, [line])))
+            for file in files
+        },
+        lines_at_import=at_import,
+        unmutated={path: reasons for path, (_, reasons) in made.items()},
+        new_tests=known.new_tests,
+        flaky=known.flaky,
+        waivers=known.waivers,
+        remarks=known.remarks,
+        seed=seed,
+        command=command,
+        report=report,
+    )
+
+
+def judge_mutants(
+    subject: Subject,
+    recording: Recording,
+    bench: Bench,
+    *,
+    new_tests: frozenset[str],
+    flaky: frozenset[str],
+    settings: Settings,
+    level: Level,
+    effects: Effects,
+    command: str,
+    report: str,
+) -> GateResult:
+    """The whole gate on one change. Raises ConfigError where head's file of waivers cannot be read."""
+    today = effects.now().date()
+    files = [
+        Touched(path=file.path, text=file.head, lines=file.added)
+        for file in subject.differing
+        if file.head is not None and file.added
+    ]
+    waivers, remarks = waivers_of(
+        files,
+        {file.path: file.base for file in subject.differing},
+        _content(subject.trees[Side.HEAD] / WAIVERS),
+        _content(subject.trees[Side.CONTROL] / WAIVERS),
+        today,
+    )
+    known = Known(seconds=recording.seconds_of, new_tests=new_tests, flaky=flaky, waivers=waivers, remarks=remarks)
+    case = case_of(files, recording, makers(), known, seed=subject.pair.head_sha, command=command, report=report)
+    policy = policy_of(settings, level, today=today, clock=effects.monotonic, memory_bytes=memory_of(settings, effects))
+    return judge(case, bench, policy)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+
+
+def makers() -> Makers:
+    """Those of the room ``mutants``."""
+    return Makers(make=mutants_of, order=lambda found, seed: choose(found, seed).chosen)
+
+
+def waivers_of(
+    files: Sequence[Touched],
+    bases: Mapping[str, str | None],
+    head: bytes | None,
+    base: bytes | None,
+    today: datetime.date,
+) -> tuple[tuple[Waiver, ...], tuple[Finding, ...]]:
+    """What comments in these files (``bases``: their texts before the change) and the file of waivers let live.
+
+    ``head`` and ``base`` are that file's content on both sides. Raises ConfigError where head's cannot be read.
+    """
+    found = Waivers()
+    for file in files:
+        found += in_code(file.path, file.text, bases.get(file.path))
+    if head is not None:
+        found += in_file(head, today, base)
+    remarks = tuple(
+        Finding(
+            reason=Reason.WAIVER_WITHOUT_REASON,
+            text=str(each),
+            next_step=NEXT_STEP[Reason.WAIVER_WITHOUT_REASON],
+            path=each.file,
+            line=each.line,
+        )
+        for each in found.unexplained
+    )
+    return (*found.waivers, *found.expired), remarks
+
+
+def policy_of(
+    settings: Settings, level: Level, *, today: datetime.date, clock: Callable[[], float], memory_bytes: int
+) -> Policy:
+    """The gate's policy by base's settings: where nothing is said, a gate that blocks allows no survivor."""
+    allowed = settings.allowed_survivors
+    if allowed is None and level is Level.BLOCK:
+        allowed = 0
+    score = settings.min_mutation_score
+    return Policy(
+        today=today,
+        clock=clock,
+        budget_seconds=settings.mutation_budget,
+        allowed_survivors=allowed,
+        min_score=None if score is None else score / 100,
+        max_waivers=settings.max_waivers,
+        max_timeouts=settings.max_timeouts,
+        memory_bytes=memory_bytes,
+    )
+
+
+def _texts(file: Touched) -> dict[int, str]:
+    lines = file.text.split("\n")
+    return {line: lines[line - 1].rstrip("\r") for line in sorted(file.lines) if line <= len(lines)}
