@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from repro_gate.github.annotations import (
     A_LEVEL,
@@ -109,6 +110,43 @@ def test_a_block_that_was_open_is_closed(most: int) -> None:
 def test_a_fence_inside_of_a_longer_one_closes_nothing() -> None:
     text = "````text\n```\n" + "x\n" * 100 + "````\n"
     assert "````\n\n… " in within(text, 120)
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> str:
+    """Paragraphs, and blocks of code at the top, in lists and in lists of lists, as a renderer writes them."""
+    lines: list[str] = []
+    for number in range(draw(st.integers(1, 5))):
+        depth = draw(st.integers(0, 2))
+        lines += [f"{'  ' * level}- item {number}" for level in range(depth)]
+        lines += [""] if draw(st.booleans()) else []
+        fence = draw(st.sampled_from(["```", "````", "~~~", "~~~~~"]))
+        info = draw(st.sampled_from(["", "text"]))
+        said = draw(
+            st.lists(st.sampled_from(["x", "", "``` no end", "    ```", "- ```", "``", "$ a", "~~"]), max_size=5)
+        )
+        first = "- " if depth and draw(st.booleans()) else ""
+        indent = "  " * (depth + bool(first))
+        lines += [f"{'  ' * depth}{first}{fence}{info}", *(f"{indent}{line}" for line in said), f"{indent}{fence}"]
+        lines += ["", f"paragraph {number} with ``` in it", ""] if draw(st.booleans()) else [""]
+    return "\n".join(lines) + "\n"
+
+
+@settings(deadline=None)
+@given(pages(), st.integers(60, 400))
+def test_what_says_that_lines_are_missing_is_a_paragraph_of_its_own(page: str, most: int) -> None:
+    cut = within(page, most)
+    if cut in (page, ""):
+        return
+    last = MarkdownIt("commonmark").parse(cut)[-3:]
+    assert [(each.type, each.level) for each in last] == [("paragraph_open", 0), ("inline", 1), ("paragraph_close", 0)]
+    assert re.fullmatch(r"… \d+ more lines are in the report\.", last[1].content)
+
+
+def test_a_block_in_a_list_is_closed_in_the_list() -> None:
+    """A fence at the margin would begin a block of its own there, and swallow the line that follows."""
+    text = "- item\n\n  ```text\n" + "  x\n" * 100 + "  ```\n"
+    assert "  x\n  ```\n\n… " in within(text, 120)
 
 
 def test_characters_are_counted_where_github_counts_characters() -> None:

@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repro_gate.errors import EvidenceRefused, ShardsIncomplete
@@ -19,6 +19,7 @@ from repro_gate.pipeline.shards import Done, Plan, Shard, Unit, Why
 from repro_gate.report import as_json, check_json
 from tests.unit.test_report_reading import CHECK, SCAN, STABLE
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CREATED = "2026-01-01T00:00:00Z"
 
 
@@ -60,6 +61,7 @@ def written(report: CheckReport | FlakeReport | None) -> str:
     return json.dumps(document(report))
 
 
+@unhurried
 @given(st.integers(0, 40), st.integers(1, 300))
 def test_each_unit_is_in_one_shard_and_no_shard_is_empty_beside_a_full_one(number: int, parts: int) -> None:
     made = units(number)
@@ -69,6 +71,7 @@ def test_each_unit_is_in_one_shard_and_no_shard_is_empty_beside_a_full_one(numbe
     assert all(found) or number == 0
 
 
+@unhurried
 @given(st.integers(1, 12), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_the_whole_is_the_same_however_it_was_divided_and_in_whatever_order_it_comes(
     number: int, parts: int, chance: random.Random
@@ -257,6 +260,7 @@ def test_a_matrix_is_never_empty() -> None:
     assert len(shards.matrix(plan(12, 8))["include"]) == 8
 
 
+@unhurried
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.integers(1, 500), max_size=400))
 def test_groups_hold_each_file_once_in_order_and_are_not_too_many(tests: dict[str, int]) -> None:
     groups = shards.grouped(tests, {})
