@@ -32,6 +32,7 @@ OPERATIONS = {
     f"{REPOSITORY}/actions/runs/{{run_id}}": ("get",),
     f"{REPOSITORY}/actions/runs/{{run_id}}/artifacts": ("get",),
     f"{REPOSITORY}/actions/artifacts/{{artifact_id}}/{{archive_format}}": ("get",),
+    "/user": ("get",),
 }
 _PROSE = frozenset({"description", "summary", "example", "examples", "externalDocs", "tags", "title", "operationId"})
 

@@ -15,7 +15,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from repro_gate.action import reporting
-from repro_gate.github.remote import Clock, connect
+from repro_gate.github.patience import Clock
+from repro_gate.github.remote import connect
 from repro_gate.github.surfaces import LABEL
 from tests.github_api import events
 from tests.github_api.server import BROKEN, HANGING, LIMIT, READONLY, WRITE, GitHub, Trouble
@@ -47,8 +48,8 @@ class Told:
 
 @pytest.fixture
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHub]:
-    monkeypatch.setattr("repro_gate.github.remote._ONE_CALL", 1)
-    monkeypatch.setattr("repro_gate.github.remote._TRIES", 2)
+    monkeypatch.setattr("repro_gate.github.patience.ONE_CALL", 1)
+    monkeypatch.setattr("repro_gate.github.patience.TRIES", 2)
     with GitHub() as server:
         server.add_pull(7, HEAD, owner="stranger")
         server.add_run(99, HEAD, branch="fix", owner="stranger")

@@ -50,7 +50,9 @@ class Description:
         """What a request asks for, or None where we have no description of it."""
         for pattern, methods in self._document["paths"].items():
             wild = re.sub(
-                r"\\\{(\w+)\\\}", lambda m: f"(?P<{m[1]}>{'.+' if m[1] == 'path' else '[^/]+'})", re.escape(pattern)
+                r"\\\{(\w+)\\\}",
+                lambda m: f"(?P<{m[1]}>{'.+' if m[1] in ('path', 'branch') else '[^/]+'})",
+                re.escape(pattern),
             )
             found = re.fullmatch(wild, path)
             if found and method.lower() in methods:

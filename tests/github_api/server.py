@@ -20,6 +20,8 @@ from tests.github_api.described import Operation, description
 
 WRITE, READONLY, CLASSIC = "ghs_write", "ghs_readonly", "ghp_classic"
 LIMIT, SECONDARY, BROKEN, HANGING = "rate limit", "secondary limit", "server error", "hanging"
+LOST = "lost answer"  # what was asked is done, and the answer to it is that of a broken server
+PERSON = "dev"  # whose the classic token is
 _MOST_ANNOTATIONS, _COMMENT, _OUTPUT = 50, 65_536, 65_535
 
 
@@ -166,6 +168,10 @@ class GitHub:
     def _refuse(self, call: Call, operation: Operation) -> None:
         if call.token not in (WRITE, READONLY, CLASSIC):
             raise Refusal(401, "Bad credentials")
+        if operation.path == "/user":
+            if call.token != CLASSIC:
+                raise Refusal(403, "Resource not accessible by integration")
+            return
         if call.method != "GET" and (
             call.token == READONLY or (call.token == CLASSIC and "check-runs" in operation.path)
         ):
@@ -220,9 +226,11 @@ _DO: dict[tuple[str, str], Callable[[GitHub, Call, Operation], _Answer]] = {}
 _REPOSITORY = "/repos/{owner}/{repo}"
 
 
-def _does(method: str, path: str) -> Callable[[Callable[[GitHub, Call, Operation], _Answer]], None]:
+def _does(
+    method: str, path: str, below: str = _REPOSITORY
+) -> Callable[[Callable[[GitHub, Call, Operation], _Answer]], None]:
     def register(do: Callable[[GitHub, Call, Operation], _Answer]) -> None:
-        _DO[method, _REPOSITORY + path] = do
+        _DO[method, below + path] = do
 
     return register
 
@@ -241,6 +249,11 @@ def _there(found: Any) -> Any:
     if found is None:
         raise Refusal(404, "Not Found")
     return found
+
+
+@_does("get", "/user", below="")
+def _get_user(github: GitHub, _: Call, __: Operation) -> _Answer:
+    return 200, github._made("private-user", login=PERSON, type="User", user_view_type="private"), {}
 
 
 @_does("get", "")
@@ -266,6 +279,8 @@ def _list_issues(github: GitHub, call: Call, _: Operation) -> _Answer:
 def _create_issue(github: GitHub, call: Call, _: Operation) -> _Answer:
     labels = [{"name": name} for name in call.body.get("labels", ())]
     made = github._issue(github._next(), title=call.body["title"], body=call.body.get("body"), labels=labels)
+    login, bot = _author(call)
+    made["user"] = github._user(login, bot=bot)
     return 201, made, {}
 
 
@@ -295,7 +310,11 @@ def _create_comment(github: GitHub, call: Call, operation: Operation) -> _Answer
         raise Refusal(422, "body is too long (maximum is 65536 characters)")
     number = int(operation.names["issue_number"])
     _there(github.state.issues.get(number))
-    return 201, github._comment(number, call.body["body"], "github-actions[bot]", True), {}
+    return 201, github._comment(number, call.body["body"], *_author(call)), {}
+
+
+def _author(call: Call) -> tuple[str, bool]:
+    return (PERSON, False) if call.token == CLASSIC else ("github-actions[bot]", True)
 
 
 @_does("get", "/issues/comments/{comment_id}")
@@ -346,7 +365,7 @@ def _check_run(github: GitHub, number: int, body: Mapping[str, Any], before: dic
     output = dict(body.get("output") or {})
     kept = github.state.annotations.setdefault(number, [])
     kept += output.pop("annotations", None) or ()
-    told = {name: body[name] for name in ("name", "head_sha", "status", "conclusion") if name in body}
+    told = {name: body[name] for name in ("name", "head_sha", "external_id", "status", "conclusion") if name in body}
     shown = {
         **before["output"],
         **output,
@@ -415,8 +434,18 @@ def _create_ref(github: GitHub, call: Call, _: Operation) -> _Answer:
     return 201, made, {}
 
 
+@_does("get", "/contents/{path}")
+def _get_file(github: GitHub, call: Call, operation: Operation) -> _Answer:
+    path = operation.names["path"]
+    content = _there(github.state.files.get((call.query.get("ref", "main"), path)))
+    made = github._made("content-file", name=path.rpartition("/")[2], path=path, content=content.decode())
+    return 200, {**made, "type": "file", "encoding": "base64", "size": len(content)}, {}
+
+
 @_does("put", "/contents/{path}")
 def _put_file(github: GitHub, call: Call, operation: Operation) -> _Answer:
+    if (call.body.get("branch", "main"), operation.names["path"]) in github.state.files and "sha" not in call.body:
+        raise Refusal(422, 'Invalid request. "sha" wasn\'t supplied.')
     github.state.files[call.body.get("branch", "main"), operation.names["path"]] = call.body["content"].encode()
     return 201, github._made("file-commit"), {}
 
@@ -463,15 +492,20 @@ class _Handler(BaseHTTPRequestHandler):
             body=body,
         )
         trouble = next((each for each in github.trouble if each.hits(call.method, call.path)), None)
-        status, answer, headers = self._troubled(trouble) if trouble else github.answer(call)
+        if trouble is not None and trouble.kind != LOST:
+            status, answer, headers = self._troubled(trouble)
+        else:
+            status, answer, headers = github.answer(call)
         github.calls.append(Call(**{**call.__dict__, "status": status}))
+        if trouble is not None and trouble.kind == LOST:
+            status, answer, headers = self._troubled(trouble)
         return self._send(status, answer if isinstance(answer, bytes) else json.dumps(answer).encode(), headers)
 
     def _troubled(self, trouble: Trouble) -> _Answer:
         if trouble.kind == HANGING:
             self.github._over.wait(120)
             return 504, {"message": "late"}, {}
-        if trouble.kind == BROKEN:
+        if trouble.kind in (BROKEN, LOST):
             return 502, {"message": "Server Error"}, {}
         after = {} if trouble.retry_after is None else {"Retry-After": str(trouble.retry_after)}
         if trouble.kind == SECONDARY:

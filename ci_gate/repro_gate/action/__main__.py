@@ -17,7 +17,8 @@ from repro_gate.action.fetching import fetch
 from repro_gate.action.reporting import report
 from repro_gate.action.steps import run
 from repro_gate.change import added_lines, open_repository
-from repro_gate.github.remote import Clock, connect
+from repro_gate.github.patience import Clock
+from repro_gate.github.remote import connect
 from repro_gate.process import attend
 
 

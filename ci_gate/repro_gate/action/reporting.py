@@ -138,6 +138,7 @@ class _Step:
             verdict=str(found.verdict),
             title=headline(found),
             place=self.inputs.working_directory.strip("./"),
+            identity=f"repro-gate-{run_id}-{self.context.attempt}-{self.effects.token()}",
         )
         comment, wanted = str(self.inputs.comment), self.inputs.check_run
         return publish(remote, shown, pull=pull, sha=sha, comment=comment, check_run=wanted)

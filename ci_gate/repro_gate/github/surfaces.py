@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from repro_gate.errors import GitHubRefused, GitHubUnavailable
 from repro_gate.github.annotations import Annotation
 from repro_gate.github.budget import CHECK_RUN, COMMENT, within
-from repro_gate.github.remote import Remote
+from repro_gate.github.remote import CheckRun, Remote
 from repro_gate.model import FlakeReport, TestVerdict
 from repro_gate.report import scan_markdown
 from repro_gate.report.outcome import findings
@@ -38,13 +38,17 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shown:
-    """What is to be shown: a page, annotations, and the verdict in one word. ``place`` tells projects of one repository apart."""
+    """What is to be shown: a page, annotations, and the verdict in one word.
+
+    ``place`` tells projects of one repository apart, ``identity`` this showing from every other.
+    """
 
     page: str
     found: tuple[Annotation, ...]
     verdict: str
     title: str
     place: str = ""
+    identity: str = ""
 
     @property
     def marker(self) -> str:
@@ -113,7 +117,15 @@ def fingerprint(test: TestVerdict) -> str:
 def _check_run(remote: Remote, shown: Shown, sha: str) -> str:
     conclusion = _CONCLUSIONS.get(shown.verdict, "action_required")
     # Bytes, and with room for what JSON and the note of what was cut need.
-    return remote.check_run(sha, NAME, conclusion, shown.title[:250], within(shown.page, CHECK_RUN), shown.found)
+    run = CheckRun(
+        identity=shown.identity,
+        sha=sha,
+        name=NAME,
+        conclusion=conclusion,
+        title=shown.title[:250],
+        summary=within(shown.page, CHECK_RUN),
+    )
+    return remote.check_run(run, shown.found)
 
 
 def _comment(shown: Shown) -> str:
