@@ -138,6 +138,12 @@ def served(data: bytes, place: Path) -> Iterator[tuple[str, Path]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if self.path.startswith("/to/"):
+                self.send_response(302)
+                self.send_header("Location", self.path.removeprefix("/to/"))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             self.send_response(200)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
@@ -176,8 +182,10 @@ def test_a_capsule_is_fetched_compared_and_replayed(run_action: Stage, merged: M
     data = capsule.read_bytes()
     shutil.rmtree(project / ".repro-gate")
     with served(data, tmp_path) as (url, certificate), GitHub() as github:
-        path = copied(run_action, "replay-capsule.yml", **{"github-token": "${{ secrets.GITHUB_TOKEN }}"})
-        for digest, status in ((hashlib.sha256(data).hexdigest(), 0), ("0" * 64, 1)):
+        right, host = hashlib.sha256(data).hexdigest(), url.split("/")[2]
+        token = {"github-token": "${{ secrets.GITHUB_TOKEN }}"}
+        for digest, hosts, status in ((right, host, 0), ("0" * 64, host, 1), (right, "", 1)):
+            path = copied(run_action, "replay-capsule.yml", **token, **{"capsule-hosts": f'"{hosts}"'})
             words = ("--input", f"capsule_url={url}", "--input", f"capsule_sha256={digest}")
             event = events.workflow_dispatch(capsule_url=url, capsule_sha256=digest)
             env = {"SSL_CERT_FILE": str(certificate)}
@@ -186,7 +194,8 @@ def test_a_capsule_is_fetched_compared_and_replayed(run_action: Stage, merged: M
             )
             assert played.status == status, played.log
             assert ("5 of 5 replays showed the same failure" in played.log) is (status == 0)
-            assert ("has the digest" in played.log) is (status == 1)
+            assert ("has the digest" in played.log) is (digest != right)
+            assert (f"give the action `capsule-hosts: {host}`" in played.log) is (hosts == "")
             assert len(github.state.pulls) == 1
     assert github.faults == []
     _the_proposed_test_fails_until_it_is_mended(github, project)

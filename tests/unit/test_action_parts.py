@@ -20,11 +20,12 @@ from repro_gate.action import context as contexts
 from repro_gate.action import inputs as given_inputs
 from repro_gate.action.answers import answers
 from repro_gate.action.context import Context, without_runner
+from repro_gate.action.hosts import GITHUBS, Hosts, default_for
 from repro_gate.action.inputs import Inputs, Mode, variable
 from repro_gate.action.jobs import artifact_name, attempt_of, job_for, mode_of, newest_plan, shards_of
 from repro_gate.action.replaying import fetched
 from repro_gate.action.steps import Effects, run
-from repro_gate.errors import CapsuleRefused, UsageError
+from repro_gate.errors import CapsuleRefused, FetchFailed, UsageError
 from repro_gate.model import Level, ReasonCode, Refused
 from repro_gate.pipeline.check import GATES
 from repro_gate.process import Ended
@@ -128,6 +129,7 @@ def test_each_output_of_the_action_is_one_that_a_step_writes(tmp_path: Path) -> 
         ({"capsule_url": "https://x/y"}, "'capsule-sha256' is missing"),
         ({"capsule_sha256": "0" * 64}, "'capsule-url' is missing"),
         ({"capsule_url": "https://x/y", "capsule_sha256": "12"}, "64 hexadecimal"),
+        ({"capsule_hosts": "example.org https://x/"}, "'https://x/'; it must be names of hosts"),
         ({"run_id": "0"}, "at least 1"),
         ({"comment": "sometimes"}, "one of always"),
         ({"check_run": "on"}, "one of auto, off"),
@@ -311,7 +313,7 @@ def stage(
         out=out,
         attend=lambda *_, **__: ended,
         token=lambda: "t0k3n",
-        fetch=lambda _url, _most: b"",
+        fetch=lambda *_: b"",
         program=("rg",),
         which=lambda _: "/usr/bin/python3",
         added=lambda *_: {},
@@ -395,11 +397,71 @@ def test_a_report_cannot_better_the_exit_code(tmp_path: Path) -> None:
 
 def test_a_capsule_is_taken_by_its_digest_alone(tmp_path: Path) -> None:
     inputs = read(capsule_url="https://x/y.zip", capsule_sha256=hashlib.sha256(b"zip").hexdigest())
-    assert fetched(inputs, lambda _url, _most: b"zip", tmp_path).read_bytes() == b"zip"
+    here = context(tmp_path)
+    assert fetched(inputs, here, lambda *_: b"zip", tmp_path).read_bytes() == b"zip"
     with pytest.raises(CapsuleRefused, match="has the digest"):
-        fetched(inputs, lambda _url, _most: b"other", tmp_path / "more")
+        fetched(inputs, here, lambda *_: b"other", tmp_path / "more")
     with pytest.raises(UsageError, match="needs the inputs"):
-        fetched(Inputs(), lambda _url, _most: b"", tmp_path)
+        fetched(Inputs(), here, lambda *_: b"", tmp_path)
+
+
+def test_the_hosts_of_an_input_stand_in_place_of_the_servers_own(tmp_path: Path) -> None:
+    asked: list[Hosts] = []
+
+    def fetch(_url: str, _most: int, hosts: Hosts) -> bytes:
+        asked.append(hosts)
+        return b"zip"
+
+    given = {"capsule_url": "https://x/y.zip", "capsule_sha256": hashlib.sha256(b"zip").hexdigest()}
+    for place, more in (("a", {}), ("b", {"capsule_hosts": "Files.example.org, *.example.net"})):
+        (tmp_path / place).mkdir()
+        fetched(read(**given, **more), context(tmp_path), fetch, tmp_path / place)
+    assert asked == [
+        Hosts(("example.org", "api.example.org", *GITHUBS)),
+        Hosts(("files.example.org", "*.example.net")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://github.com/owner/project/releases/download/v1/capsule.zip",
+        "https://GitHub.com:443/x",
+        "https://objects.githubusercontent.com/x",
+        "https://release-assets.githubusercontent.com/x?sig=1",
+        "https://productionresultssa12.blob.core.windows.net/actions-results/x",
+        "https://ghes.example.org:8443/x",
+    ],
+)
+def test_releases_artifacts_and_the_own_server_are_allowed(url: str) -> None:
+    default_for("https://ghes.example.org:8443", "https://ghes.example.org:8443/api/v3").check(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://evil.example/x", "from 'evil.example', and may be only from github.com"),
+        ("https://github.com.evil.example/x", "'github.com.evil.example'"),
+        ("https://evilgithub.com/x", "'evilgithub.com'"),
+        ("https://githubusercontent.com/x", "'githubusercontent.com'"),
+        ("https://a.b.githubusercontent.com/x", "'a.b.githubusercontent.com'"),
+        ("https://stranger.blob.core.windows.net/x", "'stranger.blob.core.windows.net'"),
+        ("https://github.com:22/x", "'github.com:22'"),
+        ("https://169.254.169.254/latest/meta-data", "'169.254.169.254'"),
+        ("https://[::1]/x", "'[::1]'"),
+        ("http://github.com/x", "is not of the form https://host/path"),
+        ("file:///etc/passwd", "not of the form"),
+        ("https://github.com@evil.example/x", "not of the form"),
+        ("https://evil.example\\@github.com/x", "not of the form"),
+        ("https://github.com%2eevil.example/x", "not of the form"),
+        ("https:///x", "not of the form"),
+    ],
+)
+def test_any_other_host_is_named_with_what_to_do(url: str, said: str) -> None:
+    with pytest.raises(FetchFailed) as refused:
+        default_for("https://github.com", "https://api.github.com").check(url)
+    assert said in str(refused.value)
+    assert "capsule-" in refused.value.next_step
 
 
 def test_what_stands_on_a_changed_line_is_told_first(tmp_path: Path) -> None:
@@ -431,7 +493,7 @@ def test_what_stands_on_a_changed_line_is_told_first(tmp_path: Path) -> None:
             out=out,
             attend=attend,
             token=lambda: "t",
-            fetch=lambda _url, _most: b"",
+            fetch=lambda *_: b"",
             program=("rg",),
             which=lambda _: None,
             added=added,

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from repro_gate.action.hosts import PATTERN
 from repro_gate.errors import UsageError
 
 PREFIX = "INPUT_"
@@ -64,6 +65,7 @@ class Inputs:
     head_sha: str = ""
     capsule_url: str = ""
     capsule_sha256: str = ""
+    capsule_hosts: tuple[str, ...] = ()
     run_id: int | None = None
     comment: When = When.ON_PROBLEM
     check_run: bool = False
@@ -106,6 +108,7 @@ def read(environ: Mapping[str, str]) -> Inputs:
         head_sha=given.sha("head-sha"),
         capsule_url=url,
         capsule_sha256=digest,
+        capsule_hosts=given.hosts("capsule-hosts"),
         run_id=given.whole("run-id", 1),
         comment=When(given.one_of("comment", [*When], "on-problem")),
         check_run=given.one_of("check-run", ["auto", "off"], "off") == "auto",
@@ -150,6 +153,13 @@ class _Given:
             return tuple(shlex.split(value))
         except ValueError as broken:
             raise _wrong(name, value, f"words as a shell has them ({broken})") from None
+
+    def hosts(self, name: str) -> tuple[str, ...]:
+        found = tuple(self.text(name).lower().replace(",", " ").split())
+        for each in found:
+            if not PATTERN.fullmatch(each):
+                raise _wrong(name, each, "names of hosts, such as `files.example.org` or `*.example.org`")
+        return found
 
     def sha(self, name: str) -> str:
         value = self.text(name)

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from repro_gate.action.context import Context
+from repro_gate.action.hosts import Hosts, default_for
 from repro_gate.action.inputs import Inputs, Mode
 from repro_gate.action.jobs import Job
 from repro_gate.errors import CapsuleRefused, UsageError
@@ -16,14 +18,15 @@ from repro_gate.errors import CapsuleRefused, UsageError
 LARGEST = 256 * 2**20  # bytes, as the format allows
 
 
-def fetched(inputs: Inputs, fetch: Callable[[str, int], bytes], into: Path) -> Path:
-    """The capsule in a file. Raises UsageError without an address, CapsuleRefused where it is another one."""
+def fetched(inputs: Inputs, context: Context, fetch: Callable[[str, int, Hosts], bytes], into: Path) -> Path:
+    """The capsule in a file. Raises UsageError without an address, FetchFailed, CapsuleRefused where it is another one."""
     if not inputs.capsule_url:
         raise UsageError(
             "The mode 'replay' needs the inputs 'capsule-url' and 'capsule-sha256'.",
             next_step="Give both, as printed where the capsule was made.",
         )
-    data = fetch(inputs.capsule_url, LARGEST)
+    hosts = Hosts(inputs.capsule_hosts) if inputs.capsule_hosts else default_for(context.server_url, context.api_url)
+    data = fetch(inputs.capsule_url, LARGEST, hosts)
     digest = hashlib.sha256(data).hexdigest()
     if digest != inputs.capsule_sha256:
         raise CapsuleRefused(

@@ -18,6 +18,7 @@ from repro_gate.action import context as contexts
 from repro_gate.action import inputs as given
 from repro_gate.action.answers import answers
 from repro_gate.action.context import Context, without_runner
+from repro_gate.action.hosts import Hosts
 from repro_gate.action.inputs import Inputs, Mode
 from repro_gate.action.jobs import Job, artifact_name, job_for, mode_of
 from repro_gate.action.replaying import fetched, replay_job
@@ -44,7 +45,7 @@ class Effects:
     out: TextIO
     attend: Callable[..., Ended]
     token: Callable[[], str]
-    fetch: Callable[[str, int], bytes]
+    fetch: Callable[[str, int, Hosts], bytes]
     program: tuple[str, ...]
     which: Callable[[str], str | None]
     added: Callable[[Path, str, str, frozenset[str]], Mapping[str, frozenset[int]]]
@@ -100,7 +101,7 @@ class _Run:
         earlier = Path(self.inputs.evidence) if self.inputs.evidence else self.context.temp / "repro-gate-in"
         python = self.effects.which("python3") or self.effects.which("python") or ""
         if self.mode is Mode.REPLAY:
-            capsule = fetched(self.inputs, self.effects.fetch, self.into)
+            capsule = fetched(self.inputs, self.context, self.effects.fetch, self.into)
             return replay_job(self.inputs, capsule, program=self.effects.program, python=self.inputs.python or python)
         return job_for(
             self.mode,
