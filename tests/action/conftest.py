@@ -47,19 +47,23 @@ def merged(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
     """Makes a checkout of the merge commit of a pull request with these files over those of ``FILES``."""
 
     def make(head: dict[str, str], base: dict[str, str] | None = None) -> Path:
-        top = tmp_path / "project"
-        git(None, "init", "-q", "-b", "main", str(top))
-        write(top, FILES if base is None else base)
-        commit(top, "base")
-        git(top, "checkout", "-q", "-b", "fix")
-        write(top, head)
-        commit(top, "Fix half a cent")
-        git(top, "checkout", "-q", "main")
-        git(top, "merge", "-q", "--no-ff", "-m", "Merge fix into main", "fix")
-        git(top, "checkout", "-q", "--detach")
-        return top
+        return merge(tmp_path / "project", head, base)
 
     return make
+
+
+def merge(top: Path, head: dict[str, str], base: dict[str, str] | None = None) -> Path:
+    """A checkout of the merge commit of a pull request, made in ``top``."""
+    git(None, "init", "-q", "-b", "main", str(top))
+    write(top, FILES if base is None else base)
+    commit(top, "base")
+    git(top, "checkout", "-q", "-b", "fix")
+    write(top, head)
+    commit(top, "Fix half a cent")
+    git(top, "checkout", "-q", "main")
+    git(top, "merge", "-q", "--no-ff", "-m", "Merge fix into main", "fix")
+    git(top, "checkout", "-q", "--detach")
+    return top
 
 
 def git(top: Path | None, *words: str) -> str:

@@ -46,7 +46,6 @@ def test_a_redirection_leads_only_where_the_address_may(
         with pytest.raises(FetchFailed) as refused:
             fetch(f"https://{place}/to/{target.replace('PORT', port)}", 100, Hosts((place,)))
     assert said.replace("PORT", port) in str(refused.value)
-    assert "capsule-" in refused.value.next_step
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -96,6 +97,31 @@ def zipped(data: bytes, name: str = "report.json") -> bytes:
     return stream.getvalue()
 
 
+def archive_of(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(stream, "w") as archive:
+        warnings.simplefilter("ignore")  # names that are there twice
+        for name, data in members:
+            archive.writestr(name, data, zipfile.ZIP_DEFLATED)
+    return stream.getvalue()
+
+
+def link(target: bytes) -> bytes:
+    """A member that a careless unpacker makes a link of, and then reads what it leads to."""
+    info = zipfile.ZipInfo("report.json")
+    info.create_system, info.external_attr = 3, 0o120777 << 16
+    return archive_of((info, target))
+
+
+def encrypted(archive: bytes) -> bytes:
+    """The flag of an encrypted member set in both of its headers."""
+    directory = archive.rindex(b"PK\x01\x02")
+    changed = bytearray(archive)
+    for place in (6, directory + 8):
+        changed[place] |= 1
+    return bytes(changed)
+
+
 def broken(archive: bytes) -> bytes:
     """The compressed bytes of an archive's first file made senseless; what surrounds them stays."""
     return archive[:41] + bytes(255 for _ in archive[41:60]) + archive[60:]
@@ -162,9 +188,24 @@ def test_one_issue_for_each_finding_is_kept_up_to_date_over_nights(github: GitHu
         zipped(written(CHECK).replace(b'"seconds": 2.5', b'"seconds": NaN')),
         zipped(written(CHECK), "../report.json"),
         zipped(b" " * 10_000_000),
+        zipped(b"[" * 1_000_000),
+        zipped(written(CHECK).replace(b'"seconds": 2.5', b'"seconds": 1e999')),
+        zipped(written(CHECK).replace(b'"seconds": 2.5', b'"seconds": ' + b"9" * 5000)),
+        archive_of(("report.json", written(CHECK)), ("report.json", written(CHECK))),
+        archive_of(
+            ("/report.json", written(CHECK)), ("REPORT.JSON", written(CHECK)), ("a/report.json", written(CHECK))
+        ),
+        link(b"/etc/passwd"),
+        encrypted(zipped(written(CHECK))),
+        zipped(written(CHECK))[:-30],
+        zipped(written(SCAN)),
         broken(zipped(b"x" * 100_000)),
     ],
-    ids=["no zip", "no report", "no number", "another path", "a bomb", "a broken stream"],
+    ids=[
+        *("no zip", "no report", "no number", "another path", "a bomb", "brackets without an end"),
+        *("a number that no float holds", "a number of many digits", "two reports", "names that are only alike"),
+        *("a link", "encrypted", "cut off", "a scan's report", "a broken stream"),
+    ],
 )
 def test_a_hostile_artifact_is_refused_and_nothing_is_written(github: GitHub, tmp_path: Path, data: bytes) -> None:
     github.add_artifact(99, "repro-gate-99-1-gate", data)
@@ -200,7 +241,9 @@ def test_the_pull_request_is_the_one_that_github_names_whatever_the_artifact_say
     github.add_pull(8, "e" * 40, branch="victim")
     forged = json.loads(written(CHECK))
     forged["head"] = "e" * 40
-    github.add_artifact(99, "repro-gate-99-1-gate", zipped(json.dumps(forged).encode()))
+    event = json.dumps({"number": 8, "pull_request": {"number": 8, "head": {"sha": "e" * 40}}}).encode()
+    members = (("report.json", json.dumps(forged).encode()), ("event.json", event), ("pr-number", b"8"))
+    github.add_artifact(99, "repro-gate-99-1-gate", archive_of(*members))
     report(github, tmp_path, "workflow_run", WRITE, b"")
     [comment] = github.state.comments.values()
     assert comment["issue_url"].endswith("/issues/7")

@@ -492,6 +492,10 @@ class _Handler(BaseHTTPRequestHandler):
             body=body,
         )
         trouble = next((each for each in github.trouble if each.hits(call.method, call.path)), None)
+        if trouble is not None and trouble.kind == HANGING:
+            github.calls.append(Call(**{**call.__dict__, "status": 504}))
+            github._over.wait(120)
+            return self._send(504, b'{"message": "late"}', {})
         if trouble is not None and trouble.kind != LOST:
             status, answer, headers = self._troubled(trouble)
         else:
@@ -502,9 +506,6 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(status, answer if isinstance(answer, bytes) else json.dumps(answer).encode(), headers)
 
     def _troubled(self, trouble: Trouble) -> _Answer:
-        if trouble.kind == HANGING:
-            self.github._over.wait(120)
-            return 504, {"message": "late"}, {}
         if trouble.kind in (BROKEN, LOST):
             return 502, {"message": "Server Error"}, {}
         after = {} if trouble.retry_after is None else {"Retry-After": str(trouble.retry_after)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -35,6 +36,7 @@ from repro_gate.model import (
     Zone,
 )
 from repro_gate.report.remarks import Severity
+from repro_gate.report.words import visible as printed
 
 TEXTS = st.text(max_size=60)
 
@@ -239,6 +241,16 @@ def test_a_gate_that_only_warns_is_no_error() -> None:
     gate = refused("a.py")
     [found] = of_check(check(gate, levels={"fail-to-pass": Level.WARN}), {})
     assert found.severity is Severity.WARNING
+
+
+def test_what_a_finding_says_of_a_refused_test_is_said_once_and_with_its_next_step() -> None:
+    gate = refused("a.py")
+    [refusal] = gate.refused
+    same = Finding(reason=refusal.reason, text=refusal.why, id=refusal.id, next_step="Do it.")
+    other = replace(same, text="another matter")
+    [once] = of_check(check(replace(gate, findings=(same,))), {})
+    assert once.message == f"{refusal.id}: {printed(refusal.why)} Next: Do it."
+    assert len(of_check(check(replace(gate, findings=(other,))), {})) == 2
 
 
 def test_a_gate_without_findings_is_said_all_the_same_and_trouble_and_policy_too() -> None:

@@ -202,5 +202,5 @@ def _wrong(name: str, value: str, allowed: str, more: str = "") -> UsageError:
     shown = value if len(value) <= 80 else value[:79] + "…"
     return UsageError(
         f"The input {name!r} is {shown!r}; it must be {allowed}{more}",
-        next_step="Correct it in the workflow; docs/action.md lists every input.",
+        next_step="Correct it in the workflow; the README lists every input.",
     )

@@ -123,7 +123,10 @@ def _of_gate(gate: GateResult, report: CheckReport, prefix: str) -> Iterator[Rem
             str(finding.reason), finding.text + step, finding.id, seen.get(finding.id), (finding.path, finding.line)
         )
         yield _of_survivor(told, gate) if finding.reason == "survived" else told
+    said = {(finding.id, finding.reason, finding.text) for finding in gate.findings}
     for refusal in gate.refused if bad else ():
+        if (refusal.id, refusal.reason, refusal.why) in said:
+            continue  # the finding says it with its next step
         failure = refusal.on_head or refusal.on_base
         yield remark(str(refusal.reason), f"{refusal.reason}: {refusal.why}", refusal.id, failure)
     if bad and not gate.findings and not gate.refused:
