@@ -114,7 +114,7 @@ def play(stage: Stage, project: Path, **inputs: str) -> Played:
 def test_a_test_sees_nothing_of_the_runner_and_is_not_heard_by_it(run_action: Stage, merged: Merged) -> None:
     place = str(run_action.place)
     project = merged({**FIXED, "tests/test_till.py": LOOKS_AROUND.replace("PLACE", place)})
-    played = play(run_action, project, gates="fail-to-pass")
+    played = play(run_action, project, gates="fail-to-pass", repeats="1")
     assert played.status == 0, played.log  # each of its looks is an assertion that held on head
     assert f"the runner's files are in {place}" in played.log  # what it looked for was there
     assert "EVIL is ''" in played.log
