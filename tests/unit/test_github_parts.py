@@ -249,7 +249,7 @@ def test_what_a_finding_says_of_a_refused_test_is_said_once_and_with_its_next_st
     same = Finding(reason=refusal.reason, text=refusal.why, id=refusal.id, next_step="Do it.")
     other = replace(same, text="another matter")
     [once] = of_check(check(replace(gate, findings=(same,))), {})
-    assert once.message == f"{refusal.id}: {printed(refusal.why)} Next: Do it."
+    assert once.message == f"{refusal.id}: {refusal.reason}: {printed(refusal.why)} Next: Do it."
     assert len(of_check(check(replace(gate, findings=(other,))), {})) == 2
 
 

@@ -117,18 +117,20 @@ def _of_gate(gate: GateResult, report: CheckReport, prefix: str) -> Iterator[Rem
             failure=failure.fingerprint if failure else "",
         )
 
+    refused = gate.refused if bad else ()
+    steps = {(each.id, each.reason, each.text): f" Next: {each.next_step}" for each in gate.findings if each.next_step}
+    said = {(each.id, each.reason, each.why) for each in refused}  # a finding that says the same is said with it
     for finding in gate.findings:
-        step = f" Next: {finding.next_step}" if finding.next_step else ""
-        told = remark(
-            str(finding.reason), finding.text + step, finding.id, seen.get(finding.id), (finding.path, finding.line)
-        )
+        key = (finding.id, finding.reason, finding.text)
+        if key in said:
+            continue
+        text = finding.text + steps.get(key, "")
+        told = remark(str(finding.reason), text, finding.id, seen.get(finding.id), (finding.path, finding.line))
         yield _of_survivor(told, gate) if finding.reason == "survived" else told
-    said = {(finding.id, finding.reason, finding.text) for finding in gate.findings}
-    for refusal in gate.refused if bad else ():
-        if (refusal.id, refusal.reason, refusal.why) in said:
-            continue  # the finding says it with its next step
-        failure = refusal.on_head or refusal.on_base
-        yield remark(str(refusal.reason), f"{refusal.reason}: {refusal.why}", refusal.id, failure)
+    for refusal in refused:
+        step = steps.get((refusal.id, refusal.reason, refusal.why), "")
+        text = f"{refusal.reason}: {refusal.why}{step}"
+        yield remark(str(refusal.reason), text, refusal.id, refusal.on_head or refusal.on_base)
     if bad and not gate.findings and not gate.refused:
         yield remark(str(gate.reason), f"{gate.reason}: {gate.summary}")
 
