@@ -154,7 +154,7 @@ def test_a_report_goes_as_far_as_it_may_and_never_changes_the_verdict(
 
 
 def test_a_comment_that_said_red_says_green_later_and_none_is_made_for_green(github: GitHub, tmp_path: Path) -> None:
-    green = replace(CHECK, gates=CHECK.gates[1:], levels={}, trouble=None, policy=())
+    green = replace(CHECK, gates=CHECK.gates[1:2], levels={}, trouble=None, policy=())
     quiet = {"comment": "on-problem", "check_run": "off"}
     assert report(github, tmp_path, "own", WRITE, written(green), **quiet).outputs["comment-url"] == ""
     assert github.state.comments == {}

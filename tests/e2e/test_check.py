@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from repro_gate.pipeline.check import GATES
 from tests.e2e.conftest import Done, Shell
 from tests.gitrepo import Repo
 
@@ -223,7 +224,7 @@ def test_without_a_commit_to_compare_with_every_gate_says_so_and_reports_are_wri
     done = shell.gate("check", "--base", base, "--report-json", "r.json", "--summary", "s.md", cwd=place)
     assert done.code == 3, done
     report = report_of(place)
-    assert [(gate["verdict"], gate["reason"]) for gate in report["gates"]] == [("inconclusive", "no_base")] * 4
+    assert [(gate["verdict"], gate["reason"]) for gate in report["gates"]] == [("inconclusive", "no_base")] * len(GATES)
     assert "no_base" in (place / "s.md").read_text(encoding="utf-8")
     assert "next:" in done.out
     assert f"Repeat: repro-gate check {shlex.quote(f'--base={base}')}" in done.out

@@ -58,6 +58,14 @@ def test_an_environment_inside_the_project_lies_over_the_copy(tmp_path: Path) ->
     assert [mount.target for mount in found if not mount.writable] == [str(venv)]
 
 
+def test_each_place_inside_is_mounted_once_and_the_first_counts(tmp_path: Path) -> None:
+    place = place_in(tmp_path / "w", tmp_path / "proj")
+    readable = [("/etc/ca.crt", "/etc/ca.crt"), ("/etc/ca.crt", "/etc/ca.crt"), ("/opt/ca.crt", "/etc/ca.crt")]
+    found = files.mounts(place, view_of(place), interpreter(), readable)
+    assert [mount.source for mount in found if mount.target == "/etc/ca.crt"] == ["/etc/ca.crt"]
+    assert len({mount.target for mount in found}) == len(found)
+
+
 def test_mount_points_are_made_in_the_place_so_that_they_can_be_removed(tmp_path: Path) -> None:
     place = place_in(tmp_path / "w", tmp_path / "proj")
     for directory in (place.tree, place.home, place.tmp, place.wire):

@@ -26,7 +26,7 @@ class Mount:
 
 
 def mounts(place: Place, view: View, interpreter: Interpreter, readable: Sequence[tuple[str, str]]) -> list[Mount]:
-    """The place's directories, the interpreter's own ones and ``readable`` (source, target)."""
+    """The place's directories, the interpreter's own ones and ``readable`` (source, target); each target once."""
     original = str(place.original)
     writable = {original: place.tree, view.tree: place.tree, view.home: place.home, "/tmp": place.tmp}
     writable[view.wire] = place.wire
@@ -36,7 +36,7 @@ def mounts(place: Place, view: View, interpreter: Interpreter, readable: Sequenc
     within = environments_within(own, original)
     found += [Mount(source=path, target=path, writable=False) for path in [*outside, *within]]
     found += [Mount(source=source, target=target, writable=False) for source, target in readable]
-    return found
+    return list({mount.target: mount for mount in reversed(found)}.values())[::-1]
 
 
 def prepare(place: Place, wanted: Sequence[Mount], owner: tuple[int, int]) -> None:

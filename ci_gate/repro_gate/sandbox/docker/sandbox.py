@@ -95,9 +95,9 @@ class Docker:
         network: bool,
     ) -> Container:
         """A container for this command. Raises ImageMissing, SandboxUnavailable, SandboxLost."""
-        mounts = files.mounts(
-            place, self.view(place), interpreter, [(path, f"{_SHELF}/{Path(path).name}") for path in readable]
-        )
+        # A step with a network knows its files by variables, which name them as they are here.
+        targets = [path if network else f"{_SHELF}/{Path(path).name}" for path in readable]
+        mounts = files.mounts(place, self.view(place), interpreter, list(zip(readable, targets, strict=True)))
         mounts.append(files.Mount(source=str(self._passwd(place.base)), target="/etc/passwd", writable=False))
         files.prepare(place, mounts, self._owner)
         if umask != _UMASK:
