@@ -20,6 +20,7 @@ from tests.unit.simulated_mutants import (
 )
 
 A, B = mutant("a"), mutant("b", 3)
+OTHER = "tests/test_other.py::test_other"
 
 
 def test_a_killed_mutant_was_seen_failing_twice_by_a_test_that_passes_without_it() -> None:
@@ -47,23 +48,55 @@ def test_the_changes_own_tests_run_last_and_get_a_kill_only_where_no_older_one_d
     )
 
 
-def test_a_survivor_is_confirmed_on_disk_by_its_tests_and_all_of_the_change() -> None:
-    other = "tests/test_other.py::test_other"
-    tests = {OLD: catches(), other: catches(), NEW: catches()}
+def test_a_survivor_is_confirmed_on_disk_by_its_tests_and_all_of_the_change_and_then_by_the_suite() -> None:
+    tests = {OLD: catches(), OTHER: catches(), NEW: catches()}
     found = judged(tests, A, covering=lambda _mutant: (OLD,))
     assert found.outcomes == {"a": "survived"}
     assert found.of("a").confirmed
     assert (found.of("a").selection, found.of("a").tests) == ((OLD,), 1), "only what runs it is told of"
     assert found.told == ("fail", "survivors")
-    last = found.bench.asked[-1][0]
-    assert (last.mode, last.experiment.tests, last.stage.replaced) == (Mode.FRESH, (OLD, NEW), ((FILE, A.text),))
-    assert last.files == ("tests/test_old.py", "tests/test_new.py")
+    asked = [
+        batch[0] for batch in found.bench.asked if found.bench.what(batch[0]) == "a" and batch[0].mode is Mode.FRESH
+    ]
+    assert [each.experiment.tests for each in asked] == [(OLD, NEW), (OLD, OTHER, NEW)]
+    assert {each.stage.replaced for each in asked} == {((FILE, A.text),)}
+    assert [each.files for each in asked] == [("tests/test_old.py", "tests/test_new.py"), ()]
     assert [(each.kind, each.way, each.held) for each in found.report.controls] == [
         ("null", "fork", True),
         ("must-die", "fork", True),
         ("null", "disk", True),
         ("must-die", "disk", True),
+        ("null", "suite", True),
+        ("must-die", "suite", True),
     ]
+
+
+def test_a_test_that_reads_what_another_one_left_in_a_fixture_or_a_cache_notices_it() -> None:
+    found = judged({OLD: catches(), OTHER: catches("a")}, A, B, covering=lambda _mutant: (OLD,))
+    assert found.outcomes == {"a": "killed", "b": "survived"}
+    assert found.of("a").killed_by == (OTHER,)
+    assert found.of("b").selection == (OLD,)
+
+
+def test_where_all_tests_run_it_the_suite_was_asked_already() -> None:
+    found = judged({OLD: catches(), OTHER: catches()}, A)
+    assert found.outcomes == {"a": "survived"}
+    assert all(each.files for batch in found.bench.asked for each in batch if each.mode is Mode.FRESH)
+
+
+def test_the_suite_is_asked_last_and_by_no_more_mutants_than_fit() -> None:
+    many = [mutant(f"m{number}") for number in range(4)]
+    found = judged(
+        {OLD: catches("m3"), OTHER: catches()},
+        *many,
+        covering=lambda _mutant: (OLD,),
+        seconds={OLD: 1.0, OTHER: 9.0},
+        policy={"batch": 2, "budget_seconds": 57.0},
+        bench={"took": 4.0},
+    )
+    assert found.outcomes == {"m0": "survived", "m1": "survived", "m3": "killed"}
+    assert found.left == {"m2": "budget"}
+    assert "whole suite" in found.report.not_tested[0].why
 
 
 def test_what_is_missed_in_a_fork_and_killed_on_disk_is_killed() -> None:

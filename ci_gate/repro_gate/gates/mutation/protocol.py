@@ -1,4 +1,6 @@
 """The gate's sequence: mutants in batches, in forks first, on disk whatever no test noticed there, until time is up.
+What may still be noticed by a test that nobody would ask (it reads what another one left in a fixture or a cache) is
+kept for the end, and then meets the whole suite.
 
 Belongs here: what is tried after what. Does not belong here: what one experiment says (observed, trials), and the
 meaning of the whole (verdict). Everything is run through ``Bench``.
@@ -88,6 +90,8 @@ class _Run:
     deadline: float
     tested: list[MutantResult] = field(default_factory=list)
     not_tested: list[NotTested] = field(default_factory=list)
+    for_suite: list[Mutant] = field(default_factory=list)
+    missed: dict[str, MutantResult] = field(default_factory=dict)  # by all tests that run its lines
 
     def all(self, waived: dict[str, NotTested]) -> None:
         """Every mutant comes to a result, or to the reason why it was not tested."""
@@ -100,6 +104,7 @@ class _Run:
                 self.not_tested.append(left)
         for batch in _batches(pending, self.policy.batch):
             self._batch(batch)
+        self._whole_suite()
 
     def _untestable(self, mutant: Mutant) -> NotTested | None:
         covering = self.case.covering(mutant)
@@ -112,19 +117,36 @@ class _Run:
         return None
 
     def _batch(self, batch: Sequence[Mutant]) -> None:
-        """Through the ways, each with what the one before could not settle."""
-        way: Way | None = Way.FORK
+        """In forks, then on disk, each with what the one before could not settle."""
         waiting: dict[Way, list[Mutant]] = {each: [] for each in Way}
         for mutant in batch:
             waiting[self._first_way(mutant)].append(mutant)
-        while way is not None:
-            later = _NEXT.get(way)
-            due = list(self._affordable(waiting[way], way))
-            for mutant_id, settled in (self.trials.settle(due, way) if due else {}).items():
-                mutant = next(each for each in due if each.id == mutant_id)
-                if not self._ended(mutant, settled, way) and later is not None:
-                    waiting[later].append(mutant)
-            way = later
+        for way, later in _NEXT.items():
+            waiting[later] += self._settle(list(self._affordable(waiting[way], way)), way)
+        self.for_suite += waiting[Way.SUITE]
+
+    def _whole_suite(self) -> None:
+        """As many at a time as fit one after the other: how many really run at once is the bench's affair."""
+        waiting = self.for_suite
+        while waiting:
+            needed = self.trials.asking.seconds(self.case.selection(waiting[0], Way.SUITE))
+            fitting = [
+                mutant
+                for place, mutant in enumerate(waiting[: self.policy.batch], start=1)
+                if self.policy.clock() + place * needed < self.deadline
+            ]
+            if not fitting:
+                for mutant in waiting:
+                    why = "only a run of the whole suite can tell, and there was no time for one"
+                    self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=why))
+                return
+            self._settle(fitting, Way.SUITE)
+            waiting = waiting[len(fitting) :]
+
+    def _settle(self, mutants: Sequence[Mutant], way: Way) -> list[Mutant]:
+        """Try them in one way; returns those that came to no answer in it."""
+        settled = self.trials.settle(mutants, way) if mutants else {}
+        return [mutant for mutant in mutants if not self._ended(mutant, settled[mutant.id], way)]
 
     def _first_way(self, mutant: Mutant) -> Way:
         if not self.case.runs_at_import(mutant):
@@ -138,29 +160,34 @@ class _Run:
             return True
         if way is Way.FORK:
             return False
-        narrow = way is Way.DISK and (self.case.runs_at_import(mutant) or bool(settled.exposed))
+        narrow = way is Way.DISK and self._asks_too_few(mutant, settled)
         if settled.missed is not None and not settled.exposed and not narrow:
-            self.tested.append(settled.missed)
+            # Told of are the tests that run its lines: that all others missed it, too, is beside the point.
+            self.tested.append(self.missed.get(mutant.id, settled.missed))
             return True
         if narrow:
+            if settled.missed is not None and not settled.exposed and not self.case.runs_at_import(mutant):
+                self.missed[mutant.id] = settled.missed
             return False
         self.tested.append(_inconclusive(mutant, settled))
         return True
 
+    def _asks_too_few(self, mutant: Mutant, settled: Settled) -> bool:
+        """Whether a test that was not asked on disk could notice it: by what runs at import, or by what another left."""
+        if self.case.runs_at_import(mutant) or settled.exposed:
+            return True
+        asked, suite = (frozenset(self.case.selection(mutant, way)) for way in (Way.DISK, Way.SUITE))
+        return settled.missed is not None and not asked >= suite
+
     def _affordable(self, mutants: Sequence[Mutant], way: Way) -> Iterator[Mutant]:
-        """Those for which there is time. A run of the whole suite must fit, smaller ones must only begin in time."""
+        """Those that begin in time."""
         for mutant in mutants:
-            needed = self.trials.asking.seconds(self.case.selection(mutant, way)) if way is Way.SUITE else 0.0
-            if self.policy.clock() + needed < self.deadline:
+            if self.policy.clock() < self.deadline:
                 yield mutant
                 continue
-            why = {
-                Way.FORK: "the time was over before it",
-                Way.DISK: "no test noticed it in a fork, and there was no time to confirm that on disk",
-                Way.SUITE: "only a run of the whole suite can tell, and there was no time for one",
-            }[way]
-            if way is Way.DISK and self.case.runs_at_import(mutant):
-                why = "the time was over before it"
+            why = "the time was over before it"
+            if way is Way.DISK and not self.case.runs_at_import(mutant):
+                why = "no test noticed it in a fork, and there was no time to confirm that on disk"
             self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=why))
 
 
