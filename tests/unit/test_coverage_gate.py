@@ -243,6 +243,15 @@ def test_a_line_in_the_middle_of_a_statement_is_judged_by_its_statement() -> Non
         assert measured(result).lines[0].statement == 2
 
 
+@pytest.mark.parametrize("line", ["# title", ""])
+def test_a_line_of_a_string_that_looks_like_a_comment_or_a_blank_one_is_code(line: str) -> None:
+    base = 'def f():\n    return """\ntext\n"""\n'
+    file = changed(base, base.replace("text", line))
+    assert file.added == {3}
+    for lines, state in (("2-4", "covered"), ("1", "uncovered")):
+        assert states(World([file], [a_test("a", ran(lines))]).judged()) == {3: state}
+
+
 def test_a_change_of_white_space_comments_and_line_breaks_is_no_change() -> None:
     base = "def f(a):\n    return g(a,1)\n\ndef h():\n    x = 1\n    return x\n"
     head = "def f(a):\n    return g(\n        a, 1\n    )\n\ndef h():\n    x = 1  # more\n    return x\n"

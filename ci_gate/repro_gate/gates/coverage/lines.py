@@ -87,7 +87,7 @@ def _measure_file(file: ChangedFile, same: Same, head: Believed, rules: Rules, f
     missing = analysis.missing_branch_arcs()
     for line in numbers:
         first = structure.first(line)
-        state = _state(file, same, structure, texts, line)
+        state = _state(file, same, structure, line)
         why = ""
         if state is LineState.COVERED and first not in analysis.executed:
             state = LineState.UNCOVERED
@@ -99,14 +99,13 @@ def _measure_file(file: ChangedFile, same: Same, head: Believed, rules: Rules, f
     _count_branches(file, structure, analysis, texts, found)
 
 
-def _state(file: ChangedFile, same: Same, structure: Structure, texts: Mapping[int, str], line: int) -> LineState:
+def _state(file: ChangedFile, same: Same, structure: Structure, line: int) -> LineState:
     """What a line is, before it is asked whether it ran: COVERED stands for one of which that can be asked."""
-    text = texts[line].strip()
     first = structure.first(line)
     origin = same.origin(file.path, line)
     if first in structure.excluded:
         return LineState.EXCLUDED
-    if first not in structure.statements or not text or text.startswith("#"):
+    if first not in structure.statements or line not in structure.spoken:
         return LineState.NOT_EXECUTABLE
     if origin is not None:
         return LineState.MOVED if origin.moved else LineState.WHITESPACE

@@ -6,7 +6,9 @@ used, and pyproject.toml to its minor version). Does not belong here: which line
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from coverage.parser import PythonParser
     from coverage.results import Analysis
 
+_SILENT = frozenset(
+    {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
 _THROUGH_MANAGER = (3, 12, 6)  # from this Python on, the end of a `with` goes over its context managers
 
 
@@ -65,6 +70,14 @@ class Structure:
     def excluded(self) -> Collection[int]:
         """Lines that the rules leave out."""
         return self.parser.excluded
+
+    @cached_property
+    def spoken(self) -> frozenset[int]:
+        """The lines that hold more than a comment or white space: inside of a string, those that look like it as well."""
+        text = re.sub(r"\r\n?", "\n", self.text)
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        told = (each for each in tokens if each.type not in _SILENT)
+        return frozenset(line for each in told for line in range(each.start[0], each.end[0] + 1))
 
     def first(self, line: int) -> int:
         """The first line of the statement that a line belongs to."""
