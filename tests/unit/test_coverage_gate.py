@@ -27,6 +27,7 @@ from repro_gate.pipeline.instrumented import Instrumented
 from tests.unit.simulated_bench import Behaviour, Seen, Sim, SimBench, run
 
 FILE = "pkg/mod.py"
+FIRST = "tests/test_mod.py::first"
 LIMITS = Limits(test_seconds=1, total_seconds=1)
 RULES = read_rules(Path("/nowhere"))
 
@@ -90,7 +91,7 @@ class World:
             minimum=self.minimum,
             flaky=self.flaky,
         )
-        return coverage.judge(subject, Instrumented(self.bench, LIMITS))
+        return coverage.judge(subject, Instrumented(self.bench, LIMITS, lambda: self.flaky))
 
 
 def said(result: GateResult) -> tuple[str, str]:
@@ -187,6 +188,26 @@ def test_coverage_by_a_test_that_is_known_to_flake_does_not_count() -> None:
     sims = [a_test("a", ran("2-4", "2>3,2>4"))]
     result = World([changed(BASE, HALF)], sims, flaky=frozenset({sims[0].id})).judged()
     assert said(result) == ("fail", "uncovered_lines")
+
+
+@pytest.mark.parametrize("flaky", [False, True])
+def test_what_a_test_that_is_not_believed_set_up_for_others_is_covered_by_them(flaky: bool) -> None:
+    """The first test that asks for a fixture of the session runs its lines, and the others find it there."""
+
+    def shares(seen: Seen) -> TestRun:
+        return ran("2" if FIRST in seen.before else "2-4", "2>3,2>4")(seen)
+
+    first = a_test("first", ran("2-4", "2>3,2>4", outcome=Outcome.PASSED if flaky else Outcome.FAILED))
+    assert first.id == FIRST
+    known = frozenset({FIRST}) if flaky else frozenset[str]()
+    result = World([changed(BASE, HALF)], [first, a_test("b", shares)], at_import="1", flaky=known).judged()
+    assert said(result) == ("pass", "covered")
+
+
+def test_a_run_without_the_failed_tests_is_made_only_where_it_could_tell_more() -> None:
+    bench = World([], [a_test("a", ran("2")), a_test("b", ran("2", outcome=Outcome.FAILED))]).bench
+    assert Instrumented(bench, LIMITS).head.tests_of(FILE, [2]) == ("tests/test_mod.py::a", "tests/test_mod.py::b")
+    assert len(bench.asked) == 1
 
 
 @pytest.mark.parametrize("how", ["lost", "timeout", "not_run"])

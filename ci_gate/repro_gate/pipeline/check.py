@@ -279,7 +279,7 @@ class _Check:
             **facts,
         )
         seconds = settings.budget or _COVERAGE_SECONDS
-        runs = Instrumented(bench, Limits(test_seconds=settings.test_timeout, total_seconds=seconds))
+        runs = Instrumented(bench, Limits(test_seconds=settings.test_timeout, total_seconds=seconds), self._known_flaky)
         try:
             for gate in wanted:
                 effects.progress.phase(f"gate {gate}", 1)
@@ -375,28 +375,30 @@ class _Check:
     def _rules(self, subject: Subject) -> coverage.Rules:
         return coverage.read_rules(subject.trees[Side.CONTROL], find_tree(self.request.directory)[1])
 
-    def _coverage(self, case: Case, subject: Subject, runs: Instrumented) -> GateResult:
+    def _known_flaky(self) -> frozenset[str]:
         tests = self.campaign.with_verdict(Verdict.FLAKY) if self.campaign is not None else ()
+        return frozenset(test.id for test in tests)
+
+    def _coverage(self, case: Case, subject: Subject, runs: Instrumented) -> GateResult:
         change = coverage.Subject(
             files=subject.differing,
             rules=self._rules(subject),
             text_of=subject.text,
             matters=case.changes_product or case.changes_tests or bool(subject.differing),
             minimum=self.request.settings.min_diff_coverage,
-            flaky=frozenset(test.id for test in tests),
+            flaky=self._known_flaky(),
         )
         return coverage.judge(change, runs)
 
     def _mutation(self, bench: LabBench, candidates: Candidates, subject: Subject, runs: Instrumented) -> GateResult:
         """The mutants of the changed lines, on the run that the coverage gate reads as well."""
         request = self.request
-        flaking = self.campaign.with_verdict(Verdict.FLAKY) if self.campaign is not None else ()
         return judge_mutants(
             subject,
             runs.head,
             bench,
             new_tests=frozenset(candidates.chosen),
-            flaky=frozenset(test.id for test in flaking),
+            flaky=self._known_flaky(),
             settings=request.settings,
             level=levels_of(request.settings)[mutation.GATE],
             effects=self.effects,

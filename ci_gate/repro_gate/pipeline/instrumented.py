@@ -5,11 +5,11 @@ Belongs here: keeping them. Does not belong here: how they are run (gates.covera
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from repro_gate.gates.coverage import record
+from repro_gate.gates.coverage import record, record_believed
 from repro_gate.gates.fail_to_pass import Bench
 from repro_gate.model import Limits, Recording, Side
 
@@ -19,16 +19,18 @@ class Instrumented:
     """Runs of head and base that tell lines and branches, by test and at import.
 
     What covers line 7 of a file: ``head.tests_of(path, [7])``; what runs when it is imported: ``head.import_lines[path]``;
-    what a test came to: ``head.outcomes[test]``. Each raises CollectionFailed where pytest gives no list of tests.
+    what a test came to: ``head.outcomes[test]``. ``flaky`` tells the tests that are known to be so when head is first
+    asked for. Each raises CollectionFailed where pytest gives no list of tests.
     """
 
     bench: Bench
     limits: Limits
+    flaky: Callable[[], frozenset[str]] = frozenset
 
     @cached_property
     def head(self) -> Recording:
         """All tests of head."""
-        return record(self.bench, Side.HEAD, self.limits)
+        return record_believed(self.bench, Side.HEAD, self.limits, self.flaky())
 
     @cached_property
     def base(self) -> Recording:

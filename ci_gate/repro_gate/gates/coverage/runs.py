@@ -6,10 +6,11 @@ Belongs here: asking a bench for them, and what makes one that can be believed. 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from repro_gate.gates.fail_to_pass.case import Bench, Request, Stage
-from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, Outcome, Recording, Side
+from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, Outcome, Recording, Side, Trace
 
 
 class Runs(Protocol):
@@ -50,6 +51,32 @@ def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None
         why=why,
         python=collected.python,
     )
+
+
+def record_believed(bench: Bench, side: Side, limits: Limits, flaky: frozenset[str]) -> Recording:
+    """As ``record``; what only tests ran that failed or are ``flaky`` is asked of all others again, without those.
+
+    A fixture of the session or a cache runs its lines in the first test that needs it: if that one may not be
+    believed, those that share it would seem never to have run them. Raises CollectionFailed.
+    """
+    first = record(bench, side, limits)
+    good = tuple(test for test, outcome in first.outcomes.items() if not outcome.bad and test not in flaky)
+    told = _places(first.at_import, *(first.by_test.get(test, ()) for test in good))
+    if not good or _places(*first.by_test.values()) <= told:
+        return first
+    again = record(bench, side, limits, good)
+    more = {
+        test: (*first.by_test.get(test, ()), *traces)
+        for test, traces in again.by_test.items()
+        if not again.outcomes[test].bad
+    }
+    return replace(first, by_test={**first.by_test, **more})
+
+
+def _places(*of_tests: Sequence[Trace]) -> set[tuple[str, int]]:
+    """Files and lines that ran."""
+    traces = {trace for each in of_tests for trace in each}
+    return {(trace.path, line) for trace in traces for line in trace.numbers()}
 
 
 def _why_not(result: ExperimentResult) -> str:
