@@ -394,6 +394,12 @@ def test_a_change_that_touches_nothing_that_runs_starts_nothing() -> None:
     assert bench.asked == []
 
 
+def test_a_byte_order_mark_is_no_code() -> None:
+    file = changed("\ufeffA = 1\nB = 1\n", "\ufeffA = 1\nB = 2\n")
+    result = World([file], [], at_import="1-2").judged()
+    assert (said(result), states(result)) == (("pass", "covered"), {2: "covered"})
+
+
 def test_a_file_that_this_python_cannot_read_is_said() -> None:
     result = World([changed("A = 1\n", "A = = 1\n")], []).judged()
     assert said(result) == ("inconclusive", "unreadable")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from repro_gate.model import Mutant, Site
-from repro_gate.mutants import Reason, identity, mutants_of
+from repro_gate.mutants import Reason, generate, identity, mutants_of
 
 CALL, IMPORT = Site.CALL, Site.IMPORT
 
@@ -253,6 +253,23 @@ def test_of_two_equal_deletions_one_is_a_mutant() -> None:
 def test_what_the_compiler_leaves_out_has_no_mutants(text: str) -> None:
     last = text.count("\n")
     assert mutants_of("a.py", text, frozenset({last})) == ((), {last: str(Reason.SAME)})
+
+
+def test_of_a_long_table_as_many_lines_get_their_best_mutant_as_can_be_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(generate, "_MOST_COMPILED", 100_000)
+    text = "T = {\n" + "".join(f"    'k{row}': {row},\n" for row in range(100)) + "}\n"
+    lines = frozenset(range(1, 103))
+    mutants, without = mutants_of("a.py", text, lines)
+    rows = [each for each in mutants if each.line == each.end_line]
+    assert 30 < len(rows) < 100
+    assert len({each.line for each in rows}) == len(rows), "no row has two while others have none"
+    assert {each.operator for each in rows} == {"constant"}
+    assert {reason for line, reason in without.items() if 1 < line < 102} <= {str(Reason.TOO_MANY)}
+    # One row of the same table: all that can be made of it.
+    alone = mutants_of("a.py", text, frozenset({50}))[0]
+    assert sorted(each.operator for each in alone if each.line == 50) == ["constant", "string", "string"]
 
 
 def test_numbers_that_are_equal_but_of_another_type_are_mutants() -> None:

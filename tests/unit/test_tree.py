@@ -282,3 +282,28 @@ def test_bytecode_of_the_text_before_is_not_run_though_size_and_time_are_equal(
 def test_a_text_is_put_where_nothing_was(tmp_path: Path) -> None:
     tree.put_text(tmp_path, "new/[a]/core.py", "a\r\n")
     assert (tmp_path / "new/[a]/core.py").read_bytes() == b"a\r\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbfanswer = 1\r\n",
+        b"# coding: latin-1\nanswer = '\xe9'\n",
+        b"#!/x\n# -*- coding: cp1252 -*-\r\nanswer = '\x80'\r\n",
+        "answer = 'é'\n".encode(),
+    ],
+)
+def test_a_source_is_read_as_python_reads_it_and_put_back_as_it_was(tmp_path: Path, content: bytes) -> None:
+    text = tree.source_text(content)
+    assert "\ufffd" not in text
+    tree.put_text(tmp_path, "core.py", text)
+    assert (tmp_path / "core.py").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"# coding: none-such\n", b"# coding: rot13\n", b"# coding: ascii\n", b"# coding: raw_unicode_escape\n\\ud800"],
+)
+def test_a_source_that_lies_about_its_encoding_is_read_as_utf_8(head: bytes) -> None:
+    content = head + b"answer = '\xc3\xa9\xff'\n"
+    assert tree.source_text(content) == content.decode("utf-8", "replace")

@@ -7,7 +7,7 @@ to them. Does not belong here: which experiments to run and what results mean (f
 from repro_gate.experiment.environment import looks_secret, visible_environment
 from repro_gate.experiment.lab import Job, Lab
 from repro_gate.experiment.project import Project, find_tree
-from repro_gate.experiment.tree import put_text
+from repro_gate.experiment.tree import put_text, source_text
 from repro_gate.experiment.tree import remove as tree_wipe
 from repro_gate.experiment.wiring import (
     ENVIRONMENTS,
@@ -36,6 +36,7 @@ __all__ = [
     "plugin_files",
     "plugin_root",
     "put_text",
+    "source_text",
     "start_of",
     "tree_wipe",
     "visible_environment",

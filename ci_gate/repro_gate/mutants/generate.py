@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 _SILENT = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 
+# Each mutant is compiled with its function or statement, and has a text of its own: a table of some thousand rows, which
+# a tool wrote in a second, would take days and all memory.
+_MOST_COMPILED = 4_000_000  # characters, of one function or statement
+_MOST_HELD = 256_000_000  # characters, of one file
+_EACH = 500  # what compiling takes however short the code is, in characters
+
 
 def mutants_of(path: str, text: str, lines: frozenset[int]) -> tuple[tuple[Mutant, ...], dict[int, str]]:
     """All mutants whose span meets one of the lines, in the file's order, and the reason of each line without one.
@@ -46,15 +52,16 @@ def mutants_of(path: str, text: str, lines: frozenset[int]) -> tuple[tuple[Mutan
         return (), dict.fromkeys(sorted(lines), str(walked))
     waived = frozenset(explained(comments(text)))
     numbered = _numbered(path, walked.candidates)
+    judged = _reached(source, numbered, lines, len(text))
     found = [
         mutant
-        for unit, within in _by_unit(source, numbered).items()
+        for unit, within in _by_unit(source, judged).items()
         if unit.meets(lines)
         for mutant in _Judge(source, unit).mutants(within, waived)
     ]
     asked = [mutant for mutant in found if lines.intersection(range(mutant.line, mutant.end_line + 1))]
     asked.sort(key=lambda mutant: (mutant.line, mutant.end_line))
-    return tuple(asked), _reasons(lines, found, walked, waived, source)
+    return tuple(asked), _reasons(lines, found, walked, waived, source, set(numbered).difference(judged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,33 @@ def _numbered(path: str, candidates: Iterable[Candidate]) -> list[_Numbered]:
         seen[alike] += 1
         found.append(_Numbered(each, identity(path, *alike, seen[alike]), seen[alike]))
     return found
+
+
+def _reached(source: Source, numbered: list[_Numbered], lines: AbstractSet[int], length: int) -> list[_Numbered]:
+    """Those that can be compiled and held; in a file of any usual size all."""
+    found = _within(_MOST_HELD // max(1, length), numbered, lines)
+    by_unit = _by_unit(source, found)
+    long = {unit: _MOST_COMPILED // (_EACH + source.length(unit)) for unit in by_unit if unit.meets(lines)}
+    left = {
+        each
+        for unit, most in long.items()
+        for each in set(by_unit[unit]).difference(_within(most, by_unit[unit], lines))
+    }
+    return [each for each in found if each not in left] if left else found
+
+
+def _within(most: int, numbered: list[_Numbered], lines: AbstractSet[int]) -> list[_Numbered]:
+    """All, or of too many those that meet the lines: each line's best one, then each line's next, as far as it goes."""
+    if len(numbered) <= most:
+        return numbered
+    turns: Counter[int] = Counter()
+    waiting: list[tuple[int, int, _Numbered]] = []
+    for each in sorted(numbered, key=lambda each: rank(each.candidate.operator)):
+        line = each.candidate.line
+        if not lines.isdisjoint(range(line, each.candidate.end_line + 1)):
+            waiting.append((turns[line], len(waiting), each))
+            turns[line] += 1
+    return [each for *_, each in sorted(waiting, key=lambda one: one[:2])[: max(1, most)]]
 
 
 def _by_unit(source: Source, numbered: Iterable[_Numbered]) -> dict[Unit, list[_Numbered]]:
@@ -152,13 +186,19 @@ class _Judge:
 
 
 def _reasons(
-    lines: AbstractSet[int], found: Iterable[Mutant], walked: Walked, waived: AbstractSet[int], source: Source
+    lines: AbstractSet[int],
+    found: Iterable[Mutant],
+    walked: Walked,
+    waived: AbstractSet[int],
+    source: Source,
+    left: Iterable[_Numbered],
 ) -> dict[int, str]:
-    """The reason of each line that no mutant meets."""
+    """The reason of each line that no mutant meets. ``left`` are candidates that were too many."""
     having = {line for mutant in found for line in range(mutant.line, mutant.end_line + 1)}
     arid = _by_line(walked.arid)
     tried = {line for each in walked.candidates for line in range(each.line, each.end_line + 1)}
-    spoken = _spoken(source)
+    too_many = {line for each in left for line in range(each.candidate.line, each.candidate.end_line + 1)}
+    spoken, statements = _spoken(source), _statements(source)
 
     def reason(line: int) -> Reason:
         if not 0 < line <= len(source.plain.starts):
@@ -167,12 +207,13 @@ def _reasons(
             return Reason.BLANK
         if line in waived:
             return Reason.PRAGMA
+        if line in too_many:
+            return Reason.TOO_MANY
         if line in tried:
             return Reason.SAME
         if line in arid:
             return arid[line]
-        statement = _statement_at(source, line)
-        return Reason.PART if statement is not None and not having.isdisjoint(statement) else Reason.NO_OPERATOR
+        return Reason.PART if not having.isdisjoint(statements.get(line, ())) else Reason.NO_OPERATOR
 
     return {line: str(reason(line)) for line in sorted(lines - having)}
 
@@ -194,11 +235,12 @@ def _spoken(source: Source) -> frozenset[int]:
     return frozenset(found)
 
 
-def _statement_at(source: Source, line: int) -> range | None:
-    """The lines of the statement without a block that a line is part of."""
+def _statements(source: Source) -> dict[int, range]:
+    """By line, the lines of the statement without a block that it is part of."""
+    found: dict[int, range] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            if line in lines:
-                return lines
-    return None
+            for line in lines:
+                found.setdefault(line, lines)
+    return found

@@ -19,6 +19,7 @@ class Reason(enum.StrEnum):
     NO_OPERATOR = "no operator"
     PART = "no operator: the statement has mutants on its other lines"
     SAME = "no operator: every change compiles to the same code, to none, or to that of another mutant"
+    TOO_MANY = "no operator: too many mutants for so long a piece of code, and those of other lines came first"
     ABSENT = "not a line of the file"
     TYPE_CHECKING = "type checking"
     ANNOTATION = "type checking: annotation"
@@ -43,6 +44,7 @@ MEANING: Mapping[Reason, str] = MappingProxyType(
         Reason.NO_OPERATOR: "no operator applies: `pass`, `with`, the line of a `def`, …",
         Reason.PART: "a line of a longer statement",
         Reason.SAME: "what operators make of it is no valid Python, or the same code as before or as another mutant",
+        Reason.TOO_MANY: "a function or statement of thousands of lines: the best mutant of each line first, as many as can be compiled",
         Reason.ABSENT: "the file is shorter",
         Reason.TYPE_CHECKING: "`if TYPE_CHECKING:` does not run; its `else` is mutated",
         Reason.ANNOTATION: "a type checker judges annotations",

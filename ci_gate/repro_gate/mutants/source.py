@@ -103,6 +103,12 @@ class Source:
         every = (*self._functions(self.tree.body, ()), *self._statements())
         return tuple(unit for unit in every if unit.meets(self.reported))
 
+    def length(self, unit: Unit) -> int:
+        """How many characters a unit has."""
+        starts = self.plain.starts
+        last = starts[unit.last] if unit.last < len(starts) else len(self.plain.characters)
+        return last - starts[unit.first - 1]
+
     def compiled(self, unit: Unit, edit: Edit | None = None) -> CodeType | None:
         """A unit's code, with an edit within it; None where that is no valid Python."""
         starts = self.plain.starts

@@ -78,6 +78,7 @@ class Same:
 
 def logical_lines(text: str) -> list[Logical]:
     """The logical lines of a text, in order; of one that is no Python, its lines."""
+    text = text.removeprefix("\ufeff")
     found: list[Logical] = []
     pending: list[tokenize.TokenInfo] = []
     try:

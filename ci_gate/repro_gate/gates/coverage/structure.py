@@ -49,7 +49,7 @@ class Structure:
         from coverage.exceptions import CoverageException
         from coverage.parser import PythonParser
 
-        text = re.sub(r"\r\n?", "\n", self.text)
+        text = self._plain
         parser = PythonParser(
             text=text if text.endswith("\n") else f"{text}\n", filename="<text>", exclude=self.rules.exclude
         )
@@ -60,6 +60,11 @@ class Structure:
         except (CoverageException, ValueError, RecursionError, MemoryError) as broken:
             raise Unparsable(str(broken)) from None
         return parser
+
+    @property
+    def _plain(self) -> str:
+        """The text without a byte order mark, and with one kind of newline."""
+        return re.sub(r"\r\n?", "\n", self.text.removeprefix("\ufeff"))
 
     @property
     def statements(self) -> Collection[int]:
@@ -74,8 +79,7 @@ class Structure:
     @cached_property
     def spoken(self) -> frozenset[int]:
         """The lines that hold more than a comment or white space: inside of a string, those that look like it as well."""
-        text = re.sub(r"\r\n?", "\n", self.text)
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        tokens = tokenize.generate_tokens(io.StringIO(self._plain).readline)
         told = (each for each in tokens if each.type not in _SILENT)
         return frozenset(line for each in told for line in range(each.start[0], each.end[0] + 1))
 
