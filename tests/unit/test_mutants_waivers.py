@@ -138,6 +138,7 @@ PARTS = {"file": '"a.py"', "reason": '"r"', "qualname": '"f"', "original": '"a"'
         (PARTS | {"original": "1"}, "waiver 1: original = 1 cannot be used: give it as the report shows it, in quotes"),
         (PARTS | {"nth": "0"}, "waiver 1: nth = 0 cannot be used: give a number from 1"),
         (PARTS | {"nth": "true"}, "waiver 1: nth = True cannot be used"),
+        (PARTS | {"nth": "0x" + "f" * 3900}, "waiver 1: nth = a number of thousands of digits cannot be used"),
         (GOOD | {"expires": '"May"'}, "waiver 1: expires = 'May' cannot be used: give a date such as 2030-12-31"),
         (GOOD | {"expires": "2030-01-01T00:00:00"}, "give a date such as 2030-12-31"),
         (GOOD | {"expire": "2030-01-01"}, 'waiver 1: unknown key "expire"; did you mean "expires"?'),
@@ -166,6 +167,20 @@ def test_a_bad_file_is_refused(content: bytes, problem: str) -> None:
     with pytest.raises(ConfigError) as refused:
         in_file(content, TODAY)
     assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"a" + b".a" * 3000 + b" = 1\n", b"# a waiver\n" * 30_000])
+def test_a_file_that_nobody_wrote_by_hand_is_refused_before_it_is_read(content: bytes) -> None:
+    with pytest.raises(
+        ConfigError, match=f"waivers.toml has {len(content)} bytes: at most 256000 are read, and 4000 of a"
+    ):
+        in_file(content, TODAY)
+
+
+def test_what_a_bad_value_shows_of_itself_is_short() -> None:
+    with pytest.raises(ConfigError) as refused:
+        in_file(f'[[waiver]]\nfile = "a.py"\nreason = "b"\nmutant = "{"f" * 3000}"\n'.encode(), TODAY)
+    assert len(str(refused.value)) < 300
 
 
 def test_all_problems_are_said_at_once() -> None:

@@ -24,6 +24,8 @@ _PRAGMA = re.compile(r"#\s*pragma:\s*no mutate\b(?P<rest>.*)", re.DOTALL)
 _REASON = re.compile(r"\s+--\s*(?P<reason>\S.*)", re.DOTALL)
 _ID = re.compile(r"[0-9a-f]{12}")
 KEYS = ("file", "mutant", "qualname", "original", "mutated", "nth", "reason", "expires")
+# What a person writes is far smaller, and reading TOML can take the square of its length.
+_MOST_BYTES, _LONGEST_LINE, _MOST_ALIKE, _SHOWN = 256_000, 4_000, 1_000_000, 80
 _NEXT = f"Correct the named key of {FILE}; docs/mutants.md says what a waiver holds."
 
 
@@ -117,7 +119,7 @@ def _asked(remarks: Mapping[int, str]) -> Iterator[tuple[int, str]]:
 def in_file(content: bytes, today: datetime.date, base: bytes | None = None) -> Waivers:
     """What `.repro-gate/waivers.toml` waives on a day; ``base`` is the file before the change, None: there was none.
 
-    Raises ConfigError with every problem of the file. A file of base that cannot be read waived nothing.
+    Raises ConfigError with every problem of the file, and for one that nobody wrote by hand. A file of base that cannot be read waived nothing.
     """
     read = _read(content)
     try:
@@ -135,6 +137,11 @@ def in_file(content: bytes, today: datetime.date, base: bytes | None = None) -> 
 
 
 def _read(content: bytes) -> list[Waiver]:
+    if len(content) > _MOST_BYTES or max(map(len, content.split(b"\n"))) > _LONGEST_LINE:
+        raise ConfigError(
+            f"{FILE} has {len(content)} bytes: at most {_MOST_BYTES} are read, and {_LONGEST_LINE} of a line.",
+            next_step="Remove the waivers that are not needed any more, and break long lines.",
+        )
     document = parse_toml(FILE, content)
     problems = [
         f'{FILE}: unknown key "{key}"{_near(key, ("waiver",))}: only [[waiver]] is read'
@@ -191,7 +198,7 @@ def _which(label: str, entry: Mapping[str, object]) -> Iterator[str]:
         if not isinstance(entry.get(key), str):
             yield f"{label}: {key} {_state(entry, key)}: give it as the report shows it, in quotes"
     nth = entry.get("nth", 1)
-    if not isinstance(nth, int) or isinstance(nth, bool) or nth < 1:
+    if not isinstance(nth, int) or isinstance(nth, bool) or not 1 <= nth <= _MOST_ALIKE:
         yield f"{label}: nth {_state(entry, 'nth')}: give a number from 1"
 
 
@@ -235,7 +242,11 @@ def _date(value: object) -> datetime.date | None:
 def _state(entry: Mapping[str, object], key: str) -> str:
     if key not in entry:
         return "is missing"
-    return f"= {entry[key]!r} cannot be used"
+    try:
+        shown = repr(entry[key])
+    except ValueError:  # Python shows no number of thousands of digits
+        shown = "a number of thousands of digits"
+    return f"= {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'} cannot be used"
 
 
 def _near(key: str, known: Iterable[str]) -> str:
