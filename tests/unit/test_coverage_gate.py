@@ -282,6 +282,18 @@ def test_a_change_of_white_space_comments_and_line_breaks_is_no_change() -> None
     assert result.summary == "no changed statement that can be measured; other changed lines: 4 whitespace"
 
 
+def test_a_file_that_is_written_in_another_style_as_a_whole_is_no_change_but_for_what_is() -> None:
+    base = "x = 1\n" * 700 + "y = 1\n" + "x = 1\n" * 700
+    head = base.replace("x = 1", "x =  1").replace("y = 1", "y = 2")
+    everything = frozenset(range(1, 1402))
+    file = ChangedFile(
+        path=FILE, module="m", base_path=FILE, base=base, head=head, removed=everything, added=everything
+    )
+    found = states(World([file], []).judged())
+    assert found.pop(701) == "uncovered"
+    assert set(found.values()) == {"whitespace"}
+
+
 def test_a_string_with_other_white_space_is_a_change() -> None:
     result = World([changed("def f():\n    return 'a b'\n", "def f():\n    return 'a  b'\n")], []).judged()
     assert states(result) == {2: "uncovered"}

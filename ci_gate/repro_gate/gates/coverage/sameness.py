@@ -7,16 +7,18 @@ counts as moved by the measure of git's ``--color-moved``: as often as it was ta
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import io
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _SILENT = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
 _LEAST_MOVED = 20  # letters and digits of a block, as git has it
+_MOST_COMPARED = 250_000  # pairs of lines; from there on a line that is everywhere is no place to begin at
 _MOST_TRIED = 50  # places of equal first lines that a block is compared with
 
 
@@ -72,8 +74,11 @@ class Same:
 
     def origin(self, path: str, line: int) -> Origin | None:
         """Where the logical line that holds a line of head came from; None for one that is new."""
-        first = next((each.first for each in self.logical.get(path, ()) if each.first <= line <= each.last), 0)
-        return self.origins.get(path, {}).get(first)
+        logical = self.logical.get(path, ())
+        place = bisect.bisect_right(logical, line, key=lambda each: each.first) - 1
+        if place < 0 or line > logical[place].last:
+            return None
+        return self.origins.get(path, {}).get(logical[place].first)
 
 
 def logical_lines(text: str) -> list[Logical]:
@@ -108,18 +113,33 @@ def compare(files: Sequence[ChangedFile]) -> Same:
         same.unchanged[file.path], hunks = _aligned(file)
         for removed, added in hunks:
             old, new = _touched(before, removed), _touched(after, added)
-            matcher = difflib.SequenceMatcher(
-                None, [each.key for each in old], [each.key for each in new], autojunk=False
-            )
-            for block in matcher.get_matching_blocks():
-                for offset in range(block.size):
-                    was, now = old[block.a + offset], new[block.b + offset]
-                    origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
-                    left.add(was.first)
+            for was, now in _matched(old, new):
+                origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
+                left.add(was.first)
         gone.append((file, [each for each in _touched(before, file.removed) if each.first not in left]))
         came.append((file, [each for each in _touched(after, file.added) if each.first not in origins]))
     _find_moved(gone, came, same)
     return same
+
+
+def _matched(old: Sequence[Logical], new: Sequence[Logical]) -> Iterator[tuple[Logical, Logical]]:
+    """Lines of a hunk that are the same on both sides, in order."""
+    mine, theirs = [each.key for each in old], [each.key for each in new]
+    begin = _equal(mine, theirs)
+    end = _equal(mine[begin:][::-1], theirs[begin:][::-1])
+    yield from zip(old[:begin], new[:begin], strict=True)
+    mine, theirs = mine[begin : len(mine) - end], theirs[begin : len(theirs) - end]
+    many = len(mine) * len(theirs) > _MOST_COMPARED
+    for block in difflib.SequenceMatcher(None, mine, theirs, autojunk=many).get_matching_blocks():
+        for offset in range(begin, begin + block.size):
+            yield old[block.a + offset], new[block.b + offset]
+    yield from zip(old[len(old) - end :], new[len(new) - end :], strict=True)
+
+
+def _equal(mine: Sequence[str], theirs: Sequence[str]) -> int:
+    """How many of the first are equal."""
+    pairs = enumerate(zip(mine, theirs, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
 
 
 def _aligned(file: ChangedFile) -> tuple[dict[int, int], list[tuple[set[int], set[int]]]]:

@@ -5,7 +5,7 @@ Belongs here: one state for a line, the most telling one. Does not belong here: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from repro_gate.gates.mutation.case import Case
 from repro_gate.model import AccountLine, AccountState, Mutant, MutantResult, NotTested, Untested
@@ -26,18 +26,26 @@ def account(case: Case, tested: Sequence[MutantResult], not_tested: Sequence[Not
     """Every changed line of the case, in order of file and line."""
     results = {each.mutant.id: each for each in tested}
     left = {each.mutant.id: each for each in not_tested}
+    on: dict[tuple[str, int], list[Mutant]] = {}
+    for mutant in case.mutants:
+        for line in mutant.lines:
+            on.setdefault((mutant.file, line), []).append(mutant)
     return tuple(
         AccountLine(file=file, line=line, text=text, state=state, why=why)
         for file, lines in sorted(case.changed.items())
         for line, text in sorted(lines.items())
-        for state, why in (_state(case, file, line, results, left),)
+        for state, why in (_state(case, file, line, on.get((file, line), ()), results, left),)
     )
 
 
 def _state(
-    case: Case, file: str, line: int, results: dict[str, MutantResult], left: dict[str, NotTested]
+    case: Case,
+    file: str,
+    line: int,
+    here: Sequence[Mutant],
+    results: dict[str, MutantResult],
+    left: dict[str, NotTested],
 ) -> tuple[AccountState, str]:
-    here = list(_on(case.mutants, file, line))
     if any(each.id in results and results[each.id].outcome.measured for each in here):
         return AccountState.MUTATED, ""
     untested = [left[each.id] for each in here if each.id in left]
@@ -59,10 +67,6 @@ def _state(
 
 def _reason_of_waiver(case: Case, file: str, line: int) -> str:
     return next((each.reason for each in case.waivers if each.file == file and line in each.lines), "")
-
-
-def _on(mutants: Sequence[Mutant], file: str, line: int) -> Iterator[Mutant]:
-    return (mutant for mutant in mutants if mutant.file == file and line in mutant.lines)
 
 
 def _why(results: dict[str, MutantResult], untested: Sequence[NotTested], here: Sequence[Mutant]) -> str:
