@@ -294,6 +294,23 @@ def test_a_file_that_is_written_in_another_style_as_a_whole_is_no_change_but_for
     assert set(found.values()) == {"whitespace"}
 
 
+def test_a_line_that_another_function_had_is_new_in_a_new_one() -> None:
+    base = "def f(x):\n    return x + 1\n"
+    head = "def g(x):\n    return x+1\n\n\nasync def f(x):\n    if x:\n        return x  + 1\n    return 0\n"
+    file = ChangedFile(
+        path=FILE,
+        module="m",
+        base_path=FILE,
+        base=base,
+        head=head,
+        removed=frozenset({1, 2}),
+        added=frozenset(range(1, 9)),
+    )
+    found = states(World([file], [a_test("a", ran("1,5-7"))]).judged())
+    assert found[2] == "uncovered"  # in g, run by no test
+    assert found[7] == "whitespace"  # in f, as before
+
+
 def test_a_string_with_other_white_space_is_a_change() -> None:
     result = World([changed("def f():\n    return 'a b'\n", "def f():\n    return 'a  b'\n")], []).judged()
     assert states(result) == {2: "uncovered"}

@@ -40,11 +40,12 @@ class ChangedFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Logical:
-    """A logical line of a text: its lines, and its tokens as text."""
+    """A logical line of a text: its lines, its tokens as text, and the function or class that it is in or begins."""
 
     first: int
     last: int
     key: str
+    scope: str = ""
 
     @property
     def weight(self) -> int:
@@ -86,18 +87,34 @@ def logical_lines(text: str) -> list[Logical]:
     text = text.removeprefix("\ufeff")
     found: list[Logical] = []
     pending: list[tokenize.TokenInfo] = []
+    around: list[str] = []  # a name for each block that is open; empty for one that is no definition
+    begun = ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type not in _SILENT:
+            if token.type == tokenize.INDENT:
+                around.append(begun)
+            elif token.type == tokenize.DEDENT:
+                around.pop()
+            elif token.type not in _SILENT:
                 pending.append(token)
             elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) and pending:
-                key = " ".join(each.string for each in pending)
-                found.append(Logical(first=pending[0].start[0], last=pending[-1].end[0], key=key))
+                words = [each.string for each in pending]
+                begun = _defined(words)
+                scope = ".".join(name for name in (*around, begun) if name)
+                found.append(
+                    Logical(first=pending[0].start[0], last=pending[-1].end[0], key=" ".join(words), scope=scope)
+                )
                 pending = []
     except (tokenize.TokenError, SyntaxError):
         plain = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
         return [Logical(first=number, last=number, key=line) for number, line in plain if line]
     return found
+
+
+def _defined(words: Sequence[str]) -> str:
+    """The name of the function or class that a logical line begins, or nothing."""
+    words = words[1:] if words[0] == "async" else words
+    return words[1] if len(words) > 1 and words[0] in ("def", "class") else ""
 
 
 def compare(files: Sequence[ChangedFile]) -> Same:
@@ -123,8 +140,8 @@ def compare(files: Sequence[ChangedFile]) -> Same:
 
 
 def _matched(old: Sequence[Logical], new: Sequence[Logical]) -> Iterator[tuple[Logical, Logical]]:
-    """Lines of a hunk that are the same on both sides, in order."""
-    mine, theirs = [each.key for each in old], [each.key for each in new]
+    """Lines of a hunk that are the same on both sides, in order, and in the same function: else they moved."""
+    mine, theirs = [(each.scope, each.key) for each in old], [(each.scope, each.key) for each in new]
     begin = _equal(mine, theirs)
     end = _equal(mine[begin:][::-1], theirs[begin:][::-1])
     yield from zip(old[:begin], new[:begin], strict=True)
@@ -136,7 +153,7 @@ def _matched(old: Sequence[Logical], new: Sequence[Logical]) -> Iterator[tuple[L
     yield from zip(old[len(old) - end :], new[len(new) - end :], strict=True)
 
 
-def _equal(mine: Sequence[str], theirs: Sequence[str]) -> int:
+def _equal(mine: Sequence[object], theirs: Sequence[object]) -> int:
     """How many of the first are equal."""
     pairs = enumerate(zip(mine, theirs, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(mine), len(theirs)))
