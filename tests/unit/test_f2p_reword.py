@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,23 @@ def test_what_base_said_is_there_too_and_never_runs() -> None:
     assert {"round", "fspath"} <= set(other.__code__.co_names) - set(one.__code__.co_names)
     assert "sixpence" in str(after["Till"].add.__code__.co_consts)
     assert not after["Till"].add.__code__.co_flags & inspect.CO_GENERATOR
+
+
+def test_what_base_did_is_in_the_bytecode_too_but_for_what_would_change_the_function() -> None:
+    base = (
+        "class Till:\n    def add(self, x):\n        y = {x: -x}\n        super().add(x[1:])\n"
+        "        return [(z := x) for x in y] or (yield y < x)\n"
+    )
+    head = "class Till:\n    def add(self, x):\n        return x\n"
+    found = reworded(head, base)
+    assert found is not None
+    space: dict[str, Any] = {}
+    exec(found, space)
+    add = space["Till"].add
+    assert add(None, 3) == 3
+    assert {each.opname for each in dis.get_instructions(add)} >= {"BUILD_MAP", "UNARY_NEGATIVE"}
+    assert not add.__code__.co_flags & inspect.CO_GENERATOR
+    assert (add.__code__.co_freevars, add.__code__.co_varnames) == ((), ("self", "x"))
 
 
 def test_a_function_that_did_not_change_says_nothing_of_base() -> None:

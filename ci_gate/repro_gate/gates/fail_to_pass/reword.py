@@ -21,6 +21,9 @@ _MOST_WORDS = 500
 _LAYOUT = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING)
 _OPENS = {"FSTRING_START", "TSTRING_START"}
 _CLOSES = {"FSTRING_END", "TSTRING_END"}
+# Expressions whose bytecode is a mark of its own, but for those with an effect on the function that they stand in.
+_PLAIN = (ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call, ast.IfExp, ast.Dict, ast.Set)
+_BINDS = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.comprehension, ast.Lambda)
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match, ast.ClassDef)
 
 
@@ -93,11 +96,16 @@ def _differs(old: Function, new: Function) -> bool:
 
 
 def _said_by(function: Function, text: str) -> str:
-    """An expression with the text, constants and names of a function. It is never evaluated beyond its first word."""
+    """An expression with the text, constants, names and expressions of a function, never evaluated beyond its first word."""
     words = [repr(ast.get_source_segment(text, function) or "")]
     for node in ast.walk(function):
-        if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id != "super"):
+        plain = isinstance(node, _PLAIN) and not any(_binds(each) for each in ast.walk(node))
+        if plain or isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id != "super"):
             words.append(ast.unparse(node))
         elif isinstance(node, ast.Attribute):
             words.append(f"{_INERT}.{node.attr}")
     return f"{_INERT} or {_INERT}({', '.join(list(dict.fromkeys(words))[:_MOST_WORDS])})"
+
+
+def _binds(node: ast.AST) -> bool:
+    return isinstance(node, _BINDS) or (isinstance(node, ast.Name) and node.id == "super")
