@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from tests.corpus.shape import ALL, FAIL, PASS, PRICE, PROJECT, TESTS, Shape, fix, node, with_tests
+from tests.corpus.shape import ALL, FAIL, FIXED, PASS, PRICE, PROJECT, TESTS, Shape, fix, node, with_tests
 
 _ROOT = "import pathlib\n\nROOT = pathlib.Path(__file__).parents[1]\n\n\n"
 _BOTH = "    assert total([0, 2]) == 2  # so it is on base\n"
 _TEST = "def test_all():\n"
+_EXAMPLES = (
+    "import doctest\nimport pathlib\n\nfrom shop.price import total\n\n\ndef test_readme():\n"
+    "    file = str(pathlib.Path(__file__).parents[1] / 'README.md')\n"
+    "    found = doctest.testfile(file, module_relative=False, globs={'total': total})\n"
+    "    assert found.failed == 0\n"
+)
 _SUMS = "def total(prices):\n    found = 0\n    for price in prices:\n        found += price\n    return found\n"
 _MENDED = _SUMS.replace("in prices", "in prices or ()")
 
 
-def _beside(name: str, test: str, base: str | None = None, head: str | None = None, file: str = "") -> Shape:
+def _beside(
+    name: str,
+    test: str,
+    base: str | None = None,
+    head: str | None = None,
+    file: str = "",
+    reason: str = "does_not_exercise",
+) -> Shape:
     """A fix whose test calls it where both sides are right, and looks at another file of the change."""
     return Shape(
         name=name,
         row="19",
         verdict=FAIL,
-        reason="does_not_exercise",
+        reason=reason,
         base={file: base} if file else {},
         head=fix(_ROOT + _TEST + test + _BOTH, **({file: head} if file else {})),
-        refused={ALL: "does_not_exercise"},
+        refused={ALL: reason},
     )
 
 
@@ -37,6 +50,7 @@ SHAPES = (
         base="1.0\n",
         head="1.1\n1.0\n",
         file="CHANGELOG.md",
+        reason="passes_on_base",
     ),
     _beside(
         "looks-at-the-version-in-pyproject",
@@ -127,5 +141,31 @@ SHAPES = (
         },
         proved={ALL: "missing_symbol"},
         findings=("test_deleted",),
+    ),
+    Shape(
+        name="documentation-whose-examples-are-run",
+        row="23",
+        verdict=PASS,
+        reason="proved",
+        base={"README.md": "    >>> total([0])\n    0\n", TESTS: _EXAMPLES},
+        head={
+            PRICE: FIXED,
+            "README.md": "    >>> total([1, 2])\n    3\n",
+            TESTS: _EXAMPLES.replace(".failed == 0", " == (0, 1)"),
+        },
+        proved={node("test_readme"): "assertion"},
+    ),
+    Shape(
+        name="documentation-that-pytest-collects",
+        row="23",
+        verdict=PASS,
+        reason="proved",
+        base={"docs/use.md": "    >>> from shop.price import total\n    >>> total([0])\n    0\n"},
+        head={
+            PRICE: FIXED,
+            "docs/use.md": "    >>> from shop.price import total\n    >>> total([1, 2])\n    3\n",
+        },
+        proved={"docs/use.md::use.md": "assertion"},
+        arguments=("--doctest-glob=*.md",),
     ),
 )

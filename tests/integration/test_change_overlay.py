@@ -65,7 +65,7 @@ def overlaid(
     }
 
 
-def test_tests_go_and_the_product_stays(repo: Repo, tmp_path: Path) -> None:
+def test_tests_and_documentation_go_and_the_product_stays(repo: Repo, tmp_path: Path) -> None:
     _, tree = overlaid(
         repo,
         tmp_path,
@@ -78,6 +78,8 @@ def test_tests_go_and_the_product_stays(repo: Repo, tmp_path: Path) -> None:
             "tests/data/in.json": "{}",
             "conftest.py": "root",
             "README": "2",
+            "docs/use.md": ">>> 1",
+            "scripts/run": "",
         },
         remove=("pkg/gone.py",),
     )
@@ -89,7 +91,8 @@ def test_tests_go_and_the_product_stays(repo: Repo, tmp_path: Path) -> None:
         "tests/same.py": "same",
         "tests/data/in.json": "{}",
         "conftest.py": "root",
-        "README": "1",
+        "README": "2",
+        "docs/use.md": ">>> 1",
     }
 
 

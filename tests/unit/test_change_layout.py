@@ -150,6 +150,15 @@ def test_the_product_is_what_gets_installed(paths: list[str], pyproject: str, ro
     assert set(layout_of(paths, pyproject=pyproject.encode()).product) == roots
 
 
+def test_documentation_is_prose_beside_the_product() -> None:
+    paths = ("README.md", "CHANGES", "docs/a/use.txt", "pkg/docs/help.txt", "pkg/help.md", "docs/conf.py")
+    more = (".github/x.md", ".env", "docs/.x", "docs/requirements.txt", "setup.cfg", "data.json")
+    known = layout_of(["pkg/__init__.py"])
+    assert [path for path in (*paths, *more) if known.is_documentation(path)] == [*paths[:3]]
+    unknown = layout_of(["app.py"])
+    assert [path for path in (*paths, *more) if unknown.is_documentation(path)] == [*paths[:4]]
+
+
 def test_product_is_told_from_support_where_something_tells() -> None:
     known = layout_of(["pkg/__init__.py", "pkg/tests/a.py", "tools/x.py"])
     names = ("pkg/a.py", "pkg/data.json", "pkg/tests/a.py", "tools/x.py", "pkgs/x.py")

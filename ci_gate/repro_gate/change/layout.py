@@ -43,6 +43,22 @@ _DEPENDENCY_FILES = (
 _TOOLING = frozenset(
     {"benchmark", "benchmarks", "bench", "ci", "doc", "docs", "example", "examples", "scripts", "tasks", "tools"}
 )
+_PROSE_FOLDERS = frozenset(
+    {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
+)
+_PROSE_SUFFIXES = frozenset({".md", ".rst", ".adoc"})
+_PROSE_NAMES = (
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "authors",
+    "contributors",
+    "changelog",
+    "changes",
+    "news",
+    "readme",
+)
 _PROGRAMS = ("bin", "scripts")
 _SUPPORT_NAME = re.compile(r"_?(testing|test_?utils?|test_?helpers?|test_?support|fixtures?)")
 
@@ -81,6 +97,15 @@ def is_named_as_support(path: str) -> bool:
     return any(_SUPPORT_NAME.fullmatch(part) for part in (*pure.parts[:-1], pure.stem))
 
 
+def is_prose(path: str) -> bool:
+    """Documentation, licences and the settings of other tools: nothing that could fix a bug."""
+    parts = PurePosixPath(path)
+    if any(part in _PROSE_FOLDERS for part in parts.parts[:-1]) or parts.name.startswith("."):
+        return True
+    top = len(parts.parts) == 1
+    return top and (parts.suffix in _PROSE_SUFFIXES or parts.stem.lower().startswith(_PROSE_NAMES))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
     """Where a tree keeps its tests and its product. Made by `layout_of`.
@@ -115,6 +140,13 @@ class Layout:
         if path.endswith(".py") and any(path.startswith(f"{folder}/") for folder in self.programs):
             return True
         return not self.product or any(path == root or path.startswith(f"{root}/") for root in self.product)
+
+    def is_documentation(self, path: str) -> bool:
+        """Whether a file is prose beside the product: tests may run its examples as they read their data."""
+        hidden = path.startswith(".") or "/." in path
+        if hidden or path.endswith(".py") or is_mixed_file(path) or is_dependency_file(path):
+            return False
+        return is_prose(path) and not (self.product and self.is_product(path))
 
     def with_programs(self, changed: Iterable[str]) -> Layout:
         """The same for a change of these files: where it brings tests, programs beside the product are what they test."""

@@ -1,7 +1,7 @@
 """What of a change goes onto its base, so that head's tests run against base's product.
 
 Belongs here: the plan, as data, and putting it on a tree. Does not belong here: running tests on it.
-The rule: test files and what only tests import go, byte for byte from git's objects; of files that hold
+The rule: test files, what only tests import and documentation go, byte for byte from git's objects; of files that hold
 pytest's settings beside others only these settings go; the product never goes.
 """
 
@@ -78,7 +78,7 @@ def plan(repository: Repository, changes: Sequence[Change], *, head: str, layout
     notes: list[str] = []
     for change in changes:
         goes = layout.is_test(change.path) or is_pytest_file(change.path) or change.path in support
-        if not goes:
+        if not (goes or layout.is_documentation(change.path)):
             continue
         if change.submodule:
             notes.append(f"The submodule {change.path} is left as on base.")

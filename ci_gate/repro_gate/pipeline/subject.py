@@ -32,7 +32,7 @@ from repro_gate.change import (
     plan,
     statements,
 )
-from repro_gate.change.layout import is_configuration, is_pytest_file
+from repro_gate.change.layout import is_configuration, is_prose, is_pytest_file
 from repro_gate.environment import OnDisk, import_roots
 from repro_gate.experiment import source_text
 from repro_gate.gates.coverage import ChangedFile
@@ -44,22 +44,6 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 _GUARDS = (".github/workflows/", ".github/actions/")
 # It says what the product is called, not what it does.
 _VERSION_FILE = re.compile(r"_*version(\.[a-z]+)?", re.IGNORECASE)
-_PROSE_FOLDERS = frozenset(
-    {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
-)
-_PROSE_SUFFIXES = frozenset({".md", ".rst", ".adoc"})
-_PROSE_NAMES = (
-    "license",
-    "licence",
-    "copying",
-    "notice",
-    "authors",
-    "contributors",
-    "changelog",
-    "changes",
-    "news",
-    "readme",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,15 +229,6 @@ def _is_package_data(change: Change, layout: Layout) -> bool:
         return False
     says = _VERSION_FILE.fullmatch(PurePosixPath(path).name) is not None
     return not (says or is_configuration(path) or is_mixed_file(path) or is_dependency_file(path) or is_prose(path))
-
-
-def is_prose(path: str) -> bool:
-    """Documentation, licences and the settings of other tools: nothing that could fix a bug."""
-    parts = PurePosixPath(path)
-    if any(part in _PROSE_FOLDERS for part in parts.parts[:-1]) or parts.name.startswith("."):
-        return True
-    top = len(parts.parts) == 1
-    return top and (parts.suffix in _PROSE_SUFFIXES or parts.stem.lower().startswith(_PROSE_NAMES))
 
 
 def _sides(repository: Repository, change: Change) -> tuple[bytes | None, bytes | None]:
