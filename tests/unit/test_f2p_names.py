@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from repro_gate.gates.fail_to_pass.hollow import Elsewhere
 from repro_gate.gates.fail_to_pass.names import with_names, with_sayings
+from repro_gate.gates.fail_to_pass.symbols import passed_on, surface
+from tests.unit.simulated_bench import product
 
 BASE = """\
 \"\"\"Prices.\"\"\"
@@ -121,6 +124,60 @@ def test_bases_product_says_heads_version_and_does_nothing_else_of_it() -> None:
     assert with_sayings(None, head) is None
     assert with_sayings(base, None) is None
     assert with_sayings('__version__ = "1"; x = 1\n', '__version__ = "2"; x = 1\n') is None
+
+
+def test_a_new_name_is_exported_and_one_that_was_there_is_as_base_has_it() -> None:
+    base = 'from shop.a import f, g\n__all__ = ["f", "lost"]\n'
+    head = 'from shop.a import f, g\ndef h():\n    return 1\n__all__ = ["f", "g", "h"]\n'
+    text = with_names(base, head)
+    assert text is not None
+    assert '__all__ = ["f", "h", "lost"]'.replace('"', "'") in text
+    # That a star import brings another name is no saying.
+    assert with_sayings(base, head) is None
+
+
+def test_what_a_module_passes_on_leads_nowhere_also_beside_what_base_passes_on() -> None:
+    text = with_names("from os import path\n", "from os import path, sep, getcwd\n", passed_on={"sep", "getcwd"})
+    assert text is not None
+    found: dict[str, Any] = {}
+    exec(text, found)
+    assert found["path"].join
+    assert found["sep"] != "/"
+    assert callable(found["getcwd"])
+    assert found["getcwd"]() != str(Path.cwd())
+    with pytest.raises(AttributeError, match="'NoValue'"):
+        _ = found["getcwd"]().parent
+    assert not isinstance("x", found["sep"])
+    with pytest.raises(ZeroDivisionError):
+        _divided(caught=found["sep"])
+    kept = with_names("", "from os import sep\n", passed_on={"sep"}, keep_calls=True)
+    assert kept == "from os import sep\n"
+
+
+def _divided(*, caught: type[Exception]) -> None:
+    try:
+        _ = 1 // 0
+    except caught:
+        pytest.fail("it catches what it is not")
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "names"),
+    [
+        ("", "from pkg.a import f\nfrom .b import g as h\nfrom . import c\n", {"f", "h", "c"}),
+        ("from .a import f\n", "from .a import f as g\n", set()),
+        ("from .a import f\n", "from .a import f, f as g\n", {"f", "g"}),
+        ("", "from os import path\nfrom .new import f\nfrom . import new\nimport pkg.a\n", set()),
+        ("", "from .mod import old, fresh\n", {"old"}),
+    ],
+)
+def test_what_is_passed_on_is_on_base_under_this_name_or_none(base: str, head: str, names: set[str]) -> None:
+    package = product(base, head, path="pkg/__init__.py", module="pkg")
+    others = [
+        product(None, "def f(): pass\n", path="pkg/new.py", module="pkg.new"),
+        product("def old(): pass\n", "def old(): pass\ndef fresh(): pass\n", path="pkg/mod.py", module="pkg.mod"),
+    ]
+    assert passed_on(package, surface([package, *others], frozenset({"pkg"}))) == names
 
 
 FIELDS = "import dataclasses\n@dataclasses.dataclass{how}\nclass Price:\n    value: int\n    kind: str = 'net'\n"

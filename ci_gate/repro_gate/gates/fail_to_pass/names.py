@@ -12,7 +12,7 @@ import copy
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from repro_gate.gates.fail_to_pass.hollow import Elsewhere, Filling, is_only_declared, real_body, stand_in
 from repro_gate.gates.fail_to_pass.symbols import Function, parse, targets
@@ -21,9 +21,12 @@ from repro_gate.gates.fail_to_pass.symbols import Function, parse, targets
 _SAYS = re.compile(
     r"__(all|authors?|copyright|date|email|license|title)__$|_{0,2}version(_info|_tuple)?_{0,2}$", re.IGNORECASE
 )
+_EXPORTS = "__all__"
 # Stands for a constant: it equals nothing, and a test that stumbles over it tells its name.
 NO_VALUE = "NoValue"
 _OBJECT = f"type({NO_VALUE!r}, (), {{}})()"
+# Stands for what a module passes on: it can be called, caught and asked for its instances, and none of it leads anywhere.
+_PASSED_ON = f"type({NO_VALUE!r}, (Exception,), {{'__new__': lambda *_, **__: {_OBJECT}}})"
 _Said = (ast.Assign, ast.AnnAssign)
 _CLOSED = re.compile(r"Enum|Flag|TypedDict|NamedTuple|Protocol")
 # A name that a base class has was there before: overriding it is behaviour.
@@ -49,18 +52,24 @@ for _name in {names!r}:
 
 
 def with_names(
-    base: str | None, head: str | None, *, keep_calls: bool = False, elsewhere: Elsewhere | None = None
+    base: str | None,
+    head: str | None,
+    *,
+    keep_calls: bool = False,
+    elsewhere: Elsewhere | None = None,
+    passed_on: Collection[str] = (),
 ) -> str | None:
     """Base's source with head's names; None where head adds none, or there is no syntax.
 
-    New constants become objects that equal nothing; with ``keep_calls`` only those that are written
-    as a value, since an import may need the others. What base has ``elsewhere`` is as it is there.
+    New constants become objects that equal nothing, and so do names that are ``passed_on`` from another module of base;
+    with ``keep_calls`` only what is written as a value, since an import may need the others. What base has
+    ``elsewhere`` is as it is there.
     """
     after, before = parse(head), parse(base if base is not None else "")
     if after is None or before is None:
         return None
     plain = ast.dump(before)
-    merger = _Merger(_Hollow(keep_calls, elsewhere or Elsewhere()))
+    merger = _Merger(_Hollow(keep_calls, elsewhere or Elsewhere(), passed_on))
     before.body = merger.merge(before.body, after.body, "")
     if ast.dump(before) == plain and base is not None:
         return None
@@ -72,7 +81,10 @@ def with_names(
 
 
 def with_sayings(base: str | None, head: str | None) -> str | None:
-    """Base's source with what head's says of its version, authors and the like; None where they say the same."""
+    """Base's source with what head's says of its version, authors and the like; None where they say the same.
+
+    What a module exports is behaviour: a star import does it.
+    """
     before, after = parse(base), parse(head)
     if before is None or after is None or base is None:
         return None
@@ -83,7 +95,8 @@ def with_sayings(base: str | None, head: str | None) -> str | None:
     for old in reversed([each for each in before.body if isinstance(each, _Said) and begin[each.lineno] == 1]):
         names = list(defined(old))
         new = twins.get(names[0]) if names else None
-        if new is not None and all(map(_SAYS.match, names)) and ast.dump(new) != ast.dump(old):
+        told_by = new is not None and _EXPORTS not in names and all(map(_SAYS.match, names))
+        if new is not None and told_by and ast.dump(new) != ast.dump(old):
             lines[old.lineno - 1 : old.end_lineno] = [ast.unparse(new) + "\n"]
             told = True
     text = "".join(lines)
@@ -100,7 +113,7 @@ class _Merger:
         twins = {name: statement for statement in head for name in defined(statement)}
         news: dict[str, list[ast.stmt]] = {}  # by the name that they stand before
         waiting: list[ast.stmt] = []
-        for statement in head:
+        for statement in _apart(head, known):
             names = list(defined(statement))
             if names and not known & set(names):
                 waiting.append(self._emptier.emptied(statement, owner))
@@ -113,7 +126,10 @@ class _Merger:
             names = list(defined(statement))
             for name in names:
                 merged += news.pop(name, [])
-            merged += self._changed(statement, twins.get(names[0]) if names else None, owner)
+            if names == [_EXPORTS] and _EXPORTS in twins:
+                merged.append(_exporting(statement, twins[_EXPORTS], known))
+            else:
+                merged += self._changed(statement, twins.get(names[0]) if names else None, owner)
         # An empty body of base says `pass`; what is added does not mind.
         return [*merged, *waiting]
 
@@ -147,9 +163,10 @@ class _Merger:
 class _Hollow(ast.NodeTransformer):
     """Takes bodies out of functions and values out of constants, but for those that base has elsewhere."""
 
-    def __init__(self, keep_calls: bool, elsewhere: Elsewhere) -> None:
+    def __init__(self, keep_calls: bool, elsewhere: Elsewhere, passed_on: Collection[str]) -> None:
         self._keep_calls = keep_calls
         self._elsewhere = elsewhere
+        self._passed_on = frozenset() if keep_calls else frozenset(passed_on)
         self._owner = ""
 
     def emptied(self, statement: ast.stmt, owner: str) -> ast.stmt:
@@ -185,6 +202,12 @@ class _Hollow(ast.NodeTransformer):
         node.body = [*node.body[: len(node.body) - len(body)], *standing.body]
         return node
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        names = list(defined(node))
+        if len(names) != 1 or names[0] not in self._passed_on:
+            return node
+        return ast.parse(f"{names[0]} = {_PASSED_ON}").body[0]
+
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if ast.dump(node) in self._elsewhere.constants:
             return node
@@ -207,6 +230,41 @@ class _Hollow(ast.NodeTransformer):
             if self._keep_calls:
                 return value
         return ast.parse(_OBJECT, mode="eval").body
+
+
+def _apart(statements: Iterable[ast.stmt], known: set[str]) -> Iterator[ast.stmt]:
+    """The statements, with each import of several names taken apart where some of them are new."""
+    for statement in statements:
+        if not isinstance(statement, ast.Import | ast.ImportFrom) or known.issuperset(defined(statement)):
+            yield statement
+            continue
+        for alias in statement.names:
+            single = copy.copy(statement)
+            single.names = [alias]
+            yield single
+
+
+def _exporting(base: ast.stmt, head: ast.stmt, known: set[str]) -> ast.stmt:
+    """Head's `__all__` as far as it follows from new names: what base has is exported where base does so."""
+    before, after = _listed(base), _listed(head)
+    if before is None or after is None:
+        return head
+    told = [name for name in after if name in before or name not in known]
+    told += [name for name in before if name not in told]
+    if told == after:
+        return head
+    found = copy.deepcopy(head)
+    assert isinstance(found, ast.Assign | ast.AnnAssign)
+    found.value = ast.parse(repr(told), mode="eval").body
+    return found
+
+
+def _listed(statement: ast.stmt) -> list[str] | None:
+    """The names that a plain `__all__` lists."""
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    if not isinstance(value, ast.List | ast.Tuple):
+        return None
+    return [each.value for each in value.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
 
 
 def defined(statement: ast.stmt) -> Iterator[str]:

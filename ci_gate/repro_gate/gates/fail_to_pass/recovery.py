@@ -26,7 +26,7 @@ from repro_gate.gates.fail_to_pass.reasons import (
 from repro_gate.gates.fail_to_pass.reword import reworded
 from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
-from repro_gate.gates.fail_to_pass.symbols import Surface
+from repro_gate.gates.fail_to_pass.symbols import Surface, passed_on, surface
 from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Refused, Side, TestRun
 
 BASE = Stage(side=Side.BASE)
@@ -238,10 +238,15 @@ def surrounded_stage(case: Case) -> Stage:
 def named_stages(case: Case) -> Iterator[Stage]:
     """Base's product with head's names; where no import survives that, with constants that are made by calls as well."""
     elsewhere = Elsewhere.of((each.base, each.head) for each in case.product)
+    names = surface(case.product, case.packages)
+    known = [(each, passed_on(each, names)) for each in case.product]
     for keep_calls in (False, True):
         texts = [
-            (each.path, with_names(each.base, each.head, keep_calls=keep_calls, elsewhere=elsewhere))
-            for each in case.product
+            (
+                each.path,
+                with_names(each.base, each.head, keep_calls=keep_calls, elsewhere=elsewhere, passed_on=passed),
+            )
+            for each, passed in known
         ]
         if any(text is not None for _, text in texts):
             yield _with_bases_product(case, Side.NAMED, texts)

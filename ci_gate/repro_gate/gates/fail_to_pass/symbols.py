@@ -77,6 +77,38 @@ def surface(files: Iterable[ProductFile], packages: frozenset[str]) -> Surface:
     )
 
 
+def passed_on(file: ProductFile, names: Surface) -> frozenset[str]:
+    """The names that head's file imports from a module of the product that has them on base, too.
+
+    One that base's file imports under another name, and head's no longer does, is renamed and not passed on.
+    """
+    base, head = _imported(file, file.base), _imported(file, file.head)
+    renamed = {base[name] for name in base.keys() - head.keys()}
+    return frozenset(
+        name
+        for name, (module, symbol) in head.items()
+        if (module, symbol) not in renamed
+        and names.owns(module)
+        and (module == file.module or f"{module}:{symbol}" not in names.symbols)
+        and not {module, f"{module}.{symbol}"} & names.modules
+    )
+
+
+def _imported(file: ProductFile, text: str | None) -> dict[str, tuple[str, str]]:
+    """What `from … import …` binds in a file, by name: module and symbol."""
+    tree = parse(text)
+    package = file.module.split(".")
+    if not file.path.endswith("__init__.py"):
+        package.pop()
+    found = {}
+    for node in tree.body if tree is not None else ():
+        if isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            found.update({alias.asname or alias.name: (module, alias.name) for alias in node.names})
+    return found
+
+
 def _programs(files: Iterable[ProductFile], packages: frozenset[str]) -> Iterator[str]:
     """Names of product outside of its packages: a program is imported from its folder, or from the top."""
     for file in files:
