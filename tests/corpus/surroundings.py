@@ -13,6 +13,10 @@ _EXAMPLES = (
     "    found = doctest.testfile(file, module_relative=False, globs={'total': total})\n"
     "    assert found.failed == 0\n"
 )
+_BILL = (
+    "import pathlib\n\nPLACE = pathlib.Path(__file__).parents[1] / 'templates'\n\n\n"
+    "def bill(total):\n    return (PLACE / 'bill.txt').read_text().format(total)\n"
+)
 _SUMS = "def total(prices):\n    found = 0\n    for price in prices:\n        found += price\n    return found\n"
 _MENDED = _SUMS.replace("in prices", "in prices or ()")
 
@@ -141,6 +145,23 @@ SHAPES = (
         },
         proved={ALL: "missing_symbol"},
         findings=("test_deleted",),
+    ),
+    Shape(
+        name="template-beside-the-package",
+        row="23",
+        verdict=PASS,
+        reason="proved",
+        base={
+            "shop/__init__.py": '__version__ = "1.0"\n',
+            "templates/bill.txt": "Sume: {}\n",
+            "shop/bill.py": _BILL,
+        },
+        head={
+            "shop/__init__.py": '__version__ = "1.1"\n',
+            "templates/bill.txt": "Sum: {}\n",
+            "tests/test_bill.py": "from shop.bill import bill\n\n\ndef test_bill():\n    assert bill(3) == 'Sum: 3\\n'\n",
+        },
+        proved={node("test_bill", "tests/test_bill.py"): "assertion"},
     ),
     Shape(
         name="documentation-whose-examples-are-run",

@@ -150,6 +150,15 @@ def test_the_product_is_what_gets_installed(paths: list[str], pyproject: str, ro
     assert set(layout_of(paths, pyproject=pyproject.encode()).product) == roots
 
 
+def test_what_the_product_reads_may_stand_beside_it() -> None:
+    paths = ("pkg/a.json", "templates/x.html", "locale/de/x.po", "pkg/a.py", "static/tests/a.js", "migrations/a.py")
+    known = layout_of(["pkg/__init__.py"])
+    assert [path for path in (*paths, "samples/a.json", "templates") if known.is_resource(path)] == [
+        *paths[:3],
+        "templates",
+    ]
+
+
 def test_documentation_is_prose_beside_the_product() -> None:
     paths = ("README.md", "CHANGES", "docs/a/use.txt", "pkg/docs/help.txt", "pkg/help.md", "docs/conf.py")
     more = (".github/x.md", ".env", "docs/.x", "docs/requirements.txt", "setup.cfg", "data.json")

@@ -59,6 +59,23 @@ _PROSE_NAMES = (
     "news",
     "readme",
 )
+# Folders beside the product of what it reads when it runs.
+_RESOURCES = frozenset(
+    {
+        "assets",
+        "conf",
+        "config",
+        "locale",
+        "locales",
+        "migrations",
+        "resources",
+        "schemas",
+        "sql",
+        "static",
+        "templates",
+        "translations",
+    }
+)
 _PROGRAMS = ("bin", "scripts")
 _SUPPORT_NAME = re.compile(r"_?(testing|test_?utils?|test_?helpers?|test_?support|fixtures?)")
 
@@ -140,6 +157,12 @@ class Layout:
         if path.endswith(".py") and any(path.startswith(f"{folder}/") for folder in self.programs):
             return True
         return not self.product or any(path == root or path.startswith(f"{root}/") for root in self.product)
+
+    def is_resource(self, path: str) -> bool:
+        """Whether a file is no Python and there for the product: inside of it, or in a folder beside it that says so."""
+        if path.endswith(".py") or self.is_test(path):
+            return False
+        return self.is_product(path) or PurePosixPath(path).parts[0] in _RESOURCES
 
     def is_documentation(self, path: str) -> bool:
         """Whether a file is prose beside the product: tests may run its examples as they read their data."""

@@ -225,7 +225,7 @@ def _whole(source: str | None, lines: frozenset[int]) -> frozenset[int]:
 
 def _is_package_data(change: Change, layout: Layout) -> bool:
     path = change.path
-    if path.endswith(".py") or not layout.is_product(path) or change.submodule:
+    if not layout.is_resource(path) or change.submodule:
         return False
     says = _VERSION_FILE.fullmatch(PurePosixPath(path).name) is not None
     return not (says or is_configuration(path) or is_mixed_file(path) or is_dependency_file(path) or is_prose(path))
