@@ -249,6 +249,13 @@ def test_what_the_plugin_found_in_the_causes_is_used() -> None:
     assert wanted([hidden]) == [("pkg.mod", "g")]
 
 
+@pytest.mark.parametrize(("name", "code"), [("old", ReasonCode.COLLECT), ("g", ReasonCode.MISSING_SYMBOL)])
+def test_a_circle_of_imports_lacks_no_name_that_is_there(name: str, code: ReasonCode) -> None:
+    words = f"cannot import name '{name}' from partially initialized module 'pkg.mod' (most likely due to a circle) (x)"
+    circle = CollectFailure(node="tests/test_a.py", failure=failure("ImportError", "TPP", words, phase="collect"))
+    assert of_collection(circle, CONTEXT) is code
+
+
 def test_right_reasons_and_new_names_are_apart() -> None:
     assert not RIGHT & API
 

@@ -609,6 +609,21 @@ def test_a_hang_that_does_not_come_again_is_a_busy_machine() -> None:
     came_to(judged(old(), Sim(name=NEW, head=once(hang, passes()))), PASS, "proved")
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("hypothesis.errors.FailedHealthCheck", "Input generation is slow: only 8 valid inputs after 2.31 seconds"),
+        ("hypothesis.errors.DeadlineExceeded", "Test took 412.00ms, which exceeds the deadline of 200.00ms"),
+    ],
+)
+def test_a_librarys_limit_of_time_is_a_busy_machine(kind: str, words: str) -> None:
+    slow = fails(kind, "T", words)
+    came_to(judged(old(), Sim(name=NEW, head=slow)), INCONCLUSIVE, "busy")
+    came_to(judged(old(), Sim(name=NEW, head=once(slow, passes()))), PASS, "proved")
+    other = fails("hypothesis.errors.FailedHealthCheck", "T", "it filters out too much")
+    came_to(judged(old(), Sim(name=NEW, head=other)), FAIL, "fails_on_head")
+
+
 def test_base_is_given_ten_times_what_head_needs() -> None:
     seconds: list[float] = []
 

@@ -39,6 +39,8 @@ _NETWORK_TEXT = re.compile(
     r"gaierror|Network is unreachable|Temporary failure in name resolution|Name or service not known|"
     r"nodename nor servname|No address associated with hostname|ENETUNREACH|EAI_AGAIN"
 )
+# A library's own limit of time for a test: on a busy machine it fails whatever the product does.
+_TIME_LIMIT = re.compile(r"hypothesis\.errors\.(?:DeadlineExceeded|FailedHealthCheck: .*\bslow\b)")
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 _NO_MODULE = re.compile(r"No module named '(?P<module>[\w.]+)'")
 _NO_NAME = re.compile(r"cannot import name '(?P<name>\w+)' from (?:partially initialized module )?'(?P<module>[\w.]+)'")
@@ -110,6 +112,13 @@ def ends_by_network(failure: Failure | None) -> bool:
     )
 
 
+def ends_by_time(failure: Failure | None) -> bool:
+    """Whether a limit of time ended a test that pytest reports as failed."""
+    return failure is not None and any(
+        _TIME_LIMIT.search(text) for text in (f"{failure.type}: {failure.message}", *failure.chain)
+    )
+
+
 def through_product(failure: Failure | None) -> bool:
     """Whether the exception passed through product code that the test called (also T P P P T)."""
     if failure is None:
@@ -126,7 +135,9 @@ def of_collection(failed: CollectFailure, context: Context) -> ReasonCode:
         return ReasonCode.USAGE
     if _is_foreign(failure, context.surface):
         return ReasonCode.ENV
-    if any(_is_products(named, context.surface) for named in _named(failed)):
+    if any(_is_products(named, context.surface) for named in _named(failed)) and not _goes_in_a_circle(
+        failure, context
+    ):
         return ReasonCode.MISSING_SYMBOL
     return ReasonCode.CONFTEST if failed.node.rpartition("/")[2] == "conftest.py" else ReasonCode.COLLECT
 
@@ -266,6 +277,13 @@ def _is_foreign(failure: Failure, surface: Surface) -> bool:
     if named is None or not named.module or surface.owns(named.module):
         return False
     return _TEST_MODULE.search(named.module + ".") is None
+
+
+def _goes_in_a_circle(failure: Failure, context: Context) -> bool:
+    """A name that is there, in a module that is not yet: its modules import each other."""
+    named = missing(failure)
+    circle = "partially initialized module" in failure.message
+    return circle and named is not None and not context.surface.new_name(named.name)
 
 
 def _last_own(failure: Failure) -> Frame | None:

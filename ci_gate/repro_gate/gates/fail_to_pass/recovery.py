@@ -17,6 +17,7 @@ from repro_gate.gates.fail_to_pass.names import NO_VALUE, with_names, with_sayin
 from repro_gate.gates.fail_to_pass.reasons import (
     API,
     classify,
+    ends_by_time,
     is_signature,
     missing,
     of_collection,
@@ -224,9 +225,13 @@ def check_wording(judge: Judge, suspects: Iterable[Suspect]) -> None:
     replaced = tuple((path, text) for path, text in texts if text is not None)
     for _ in range(2) if replaced else ():
         runs = _fresh(judge, Stage(side=Side.REWORDED, replaced=replaced), pending)
-        pending = [each for each in pending if runs[each.id].outcome is Outcome.FAILED]
+        pending = [each for each in pending if _fails(runs[each.id])]
     for suspect in pending if replaced else ():
         suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "it looks at the text or bytecode of what changed")
+
+
+def _fails(run: TestRun) -> bool:
+    return run.outcome is Outcome.FAILED and not ends_by_time(run.failure)
 
 
 def surrounded_stage(case: Case) -> Stage:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from repro_gate.gates.fail_to_pass.case import Stage
 from repro_gate.gates.fail_to_pass.conditions import Round, combined, rounds, words
-from repro_gate.gates.fail_to_pass.reasons import classify, network
+from repro_gate.gates.fail_to_pass.reasons import classify, ends_by_time, network
 from repro_gate.gates.fail_to_pass.runner import Ask, Runner
 from repro_gate.gates.fail_to_pass.suspects import DISRUPTIVE, HEAD, Judge, Suspect
 from repro_gate.model import Conditions, Mode, Outcome, Proved, ReasonCode, Refused, Side, TestRun
@@ -78,6 +78,9 @@ class Repeats:
         suspect.passed_on_head += run.outcome is Outcome.PASSED
         if run.outcome is Outcome.PASSED or not suspect.open:
             return
+        if ends_by_time(run.failure):
+            suspect.refuse(ReasonCode.BUSY, "a limit of time ended it on head once", on_head=run.failure)
+            return
         if run.outcome is Outcome.TIMEOUT:
             seconds = 2 * self.judge.runner.policy.first_seconds
             again = Ask(stage=HEAD, tests=(run.id,), conditions=ask.conditions, mode=Mode.FRESH, seconds=seconds)
@@ -111,7 +114,7 @@ class Repeats:
             suspect.refuse(ReasonCode.LOST if lost else ReasonCode.NOT_RUN, "had no result on base in a repetition")
         elif code is ReasonCode.NETWORK:
             suspect.refuse(*self.judge.network_on_base(run))
-        elif code is ReasonCode.TIMEOUT:
+        elif code is ReasonCode.TIMEOUT or ends_by_time(run.failure):
             suspect.refuse(ReasonCode.BUSY, "took too long on base in a repetition")
         else:
             now = run.failure.type if run.failure else run.outcome

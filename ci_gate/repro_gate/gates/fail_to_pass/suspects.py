@@ -15,6 +15,7 @@ from repro_gate.gates.fail_to_pass.reasons import (
     Context,
     classify,
     ends_by_network,
+    ends_by_time,
     network,
     through_product,
 )
@@ -75,11 +76,14 @@ class Judge:
 
     def on_head(self, run: TestRun, *, file: str, company: tuple[str, ...], on_base: Failure | None) -> Refused | None:
         """Why this test is no proof by what head does, or None where it passes."""
-        if run.outcome is Outcome.TIMEOUT:
+        if run.outcome is Outcome.TIMEOUT or ends_by_time(run.failure):
             run = self._patiently(run, file)
         if run.outcome is Outcome.PASSED:
             return None
-        reason, why = self._why_on_head(run, file, company)
+        if ends_by_time(run.failure):
+            reason, why = ReasonCode.BUSY, f"a limit of time ends it on head: {in_words(run.failure)}"
+        else:
+            reason, why = self._why_on_head(run, file, company)
         return Refused(id=run.id, reason=reason, why=why, on_base=on_base, on_head=run.failure)
 
     def on_base(self, run: TestRun, *, file: str, stage: Stage, conditions: Conditions = NEUTRAL) -> Suspect:
