@@ -33,6 +33,27 @@ _inet_pton = socket.inet_pton
 _sleep = time.sleep
 _O_WRITE = os.O_WRONLY | os.O_RDWR
 _getframe = sys._getframe
+_TEXT_TOOLS = frozenset(
+    (
+        "awk",
+        "cat",
+        "cksum",
+        "cmp",
+        "diff",
+        "egrep",
+        "fgrep",
+        "grep",
+        "head",
+        "md5sum",
+        "rg",
+        "sed",
+        "sha1sum",
+        "sha256sum",
+        "strings",
+        "tail",
+        "wc",
+    )
+)
 # Code whose reading of sources is not the test's: imports, and whoever shows the lines of a traceback.
 _IMPORTERS = ("<frozen importlib", "<frozen zipimport", "<frozen runpy")
 _QUOTERS = (traceback.__file__, warnings.__file__, runpy.__file__)  # runpy runs what it reads
@@ -202,6 +223,28 @@ def _on_bind(args: tuple[Any, ...]) -> None:
 def _on_child(args: tuple[Any, ...]) -> None:
     if args:
         _note(_State.children, str(args[0])[:200])
+        if _State.opened_wanted:
+            _on_text_tool(args)
+
+
+def _on_text_tool(args: tuple[Any, ...]) -> None:
+    """Sources that a test has `grep` or its like read for it, also by a shell."""
+    said = args[1] if len(args) > 1 else args[0]
+    parts = [said] if isinstance(said, (str, bytes, os.PathLike)) else said
+    if not isinstance(parts, (list, tuple)):
+        return
+    texts = [_fsdecode(part) for part in parts if isinstance(part, (str, bytes, os.PathLike))]
+    words = [word.strip("'\"") for text in texts for word in text.split()]
+    if _TEXT_TOOLS.isdisjoint(word.rpartition("/")[2] for word in words):
+        return
+    where = args[2] if len(args) > 2 and isinstance(args[2], (str, bytes, os.PathLike)) else _getcwd()
+    paths = [_normpath(_join(_fsdecode(where), word)) for word in words if word.endswith(".py")]
+    reader, by_another = _reader()
+    if by_another or not reader or not _TEST_PATH.search(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
+        return
+    for path in paths:
+        if in_tree(path):
+            _note(_State.sources, path[len(_State.roots[0]) :].replace(os.sep, "/"))
 
 
 def _on_database(args: tuple[Any, ...]) -> None:

@@ -147,6 +147,22 @@ SHAPES = (
         findings=("test_deleted",),
     ),
     Shape(
+        name="has-the-source-searched-in-any-spacing",
+        row="19",
+        verdict=FAIL,
+        reason="does_not_exercise",
+        head=fix(
+            "import subprocess\n\nfrom shop import price\n\n\n"
+            "def test_all():\n"
+            "    total([1])\n"
+            "    subprocess.run(['grep', '-qE', 'sum *[(] *prices *[)]', price.__file__], check=True)\n\n\n"
+            "def test_by_a_shell():\n"
+            "    total([1])\n"
+            "    subprocess.run(f\"cat '{price.__file__}' | grep -qE 'sum *[(] *prices *[)]'\", shell=True, check=True)\n"
+        ),
+        refused={ALL: "does_not_exercise", node("test_by_a_shell"): "does_not_exercise"},
+    ),
+    Shape(
         name="template-beside-the-package",
         row="23",
         verdict=PASS,
