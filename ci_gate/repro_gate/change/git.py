@@ -35,7 +35,7 @@ def head(tree: Path) -> Head:
     commit = _git(tree, "rev-parse", "HEAD")
     if commit is None:
         return Head()
-    status = _git(tree, "status", "--porcelain", "--untracked-files=normal", "--", ".")
+    status = _git(tree, "--no-optional-locks", "status", "--porcelain", "--untracked-files=normal", "--", ".")
     origin = _git(tree, "config", "--get", "remote.origin.url") or ""
     return Head(commit=commit.strip(), dirty=bool(status), repository=_USERINFO.sub(r"\1", origin.strip()))
 
