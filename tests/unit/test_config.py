@@ -91,6 +91,7 @@ def test_every_key_can_be_set_in_a_file(tmp_path: Path) -> None:
         mutation-budget = 60
         max-waivers = 2
         max-timeouts = 0
+        mutation-engine = "mutmut"
         test-globs = ["checks/**"]
         axes = ["order", "clock"]
         without-axes = ["clock"]
@@ -246,6 +247,7 @@ WRONG = [
     ("allowed-survivors", "-1", "whole number, at least 0 or none"),
     ("min-mutation-score", "101", "percent, from 0 to 100 or none"),
     ("mutation-budget", "0", "seconds, more than 0"),
+    ("mutation-engine", '"cosmic-ray"', '"repro-gate" or "mutmut"'),
     ("max-waivers", '"many"', "whole number, at least 0"),
     ("max-timeouts", "1.5", "whole number, at least 0"),
     ("test-globs", '"tests/**"', "list of globs"),

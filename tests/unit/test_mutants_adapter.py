@@ -12,7 +12,7 @@ import libcst as cst
 import pytest
 from mutmut.mutation.mutators import mutation_operators
 
-from repro_gate.mutants import OPERATORS, adapter
+from repro_gate.mutants import OPERATORS, adapter, mutants_of
 
 
 def made(code: str, kind: type[cst.CSTNode]) -> list[tuple[str, str]]:
@@ -98,3 +98,19 @@ def test_nothing_of_the_project_is_read_and_the_directory_stays(tmp_path: Path) 
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=120)
     assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
+
+
+def test_with_mutmut_as_the_engine_there_are_its_operators_alone() -> None:
+    text = "def f(a, b):\n    log(a)\n    if a:\n        return a + b\n    return a < b\n"
+    lines = frozenset(range(1, 6))
+    ours, _ = mutants_of("a.py", text, lines)
+    theirs, why = mutants_of("a.py", text, lines, own=False)
+    assert {each.id for each in theirs} < {each.id for each in ours}
+    left_out = {(each.operator, each.mutated) for each in ours} - {(each.operator, each.mutated) for each in theirs}
+    assert left_out == {
+        ("statement", "pass"),
+        ("condition", "not (a)"),
+        ("return", "return None"),
+        ("return", "return not (a < b)"),
+    }
+    assert why == {1: "no operator", 3: "no operator"}

@@ -447,7 +447,7 @@ def test_a_boundary_says_where_it_shows() -> None:
     assert {each.hint for each in on(text) if each.operator == "boundary"} == {
         "only a value where `exp == len(suffix)` can tell them apart",
         "only a value where `len(suffix) == ( 3)` can tell them apart",
-        "a value where `a == 1` would tell them apart",
+        "only a value where `a == 1` can tell them apart",
     }
 
 

@@ -217,6 +217,14 @@ class Schema(BaseModel):
         LevelName,
         Key(kind="text", allowed=_LEVELS, about="Gate of `check`: tests notice small changes to the changed lines."),
     ] = "warn"
+    mutation_engine: Annotated[
+        Literal["repro-gate", "mutmut"],
+        Key(
+            kind="text",
+            allowed='"repro-gate" or "mutmut"',
+            about="Whose operators make mutants: mutmut's and our own, or mutmut's alone; they run the same way.",
+        ),
+    ] = "repro-gate"
     allowed_survivors: Annotated[
         Whole | None,
         Key(

@@ -57,6 +57,7 @@ class Settings:
     gate_coverage: Literal["off", "warn", "block"]
     min_diff_coverage: float
     gate_mutation: Literal["off", "warn", "block"]
+    mutation_engine: Literal["repro-gate", "mutmut"]
     allowed_survivors: int | None
     min_mutation_score: float | None
     mutation_budget: float

@@ -7,10 +7,8 @@ certain there is no hint.
 from __future__ import annotations
 
 
-def at_boundary(left: str, right: str, *, alone: bool = True) -> str:
-    """``<`` and ``<=`` differ where both sides are equal; in a chain the rest decides as well."""
-    if alone:
-        return f"a value where `{left} == {right}` would tell them apart"
+def at_boundary(left: str, right: str) -> str:
+    """``<`` and ``<=`` differ where both sides are equal, and nowhere else; what is done with that may be the same."""
     return f"only a value where `{left} == {right}` can tell them apart"
 
 

@@ -35,10 +35,12 @@ _MOST_HELD = 256_000_000  # characters, of one file
 _EACH = 500  # what compiling takes however short the code is, in characters
 
 
-def mutants_of(path: str, text: str, lines: frozenset[int]) -> tuple[tuple[Mutant, ...], dict[int, str]]:
+def mutants_of(
+    path: str, text: str, lines: frozenset[int], *, own: bool = True
+) -> tuple[tuple[Mutant, ...], dict[int, str]]:
     """All mutants whose span meets one of the lines, in the file's order, and the reason of each line without one.
 
-    Ids and the choice among equal mutants do not depend on ``lines``. Nothing raises: a file that
+    ``own`` False: those of mutmut's operators alone. Ids and the choice among equal mutants do not depend on ``lines``. Nothing raises: a file that
     cannot be read has that as the reason of each line.
     """
     # Imported late: libcst takes as long to import as the rest of the gate.
@@ -47,7 +49,7 @@ def mutants_of(path: str, text: str, lines: frozenset[int]) -> tuple[tuple[Mutan
     if not lines:
         return (), {}
     source = read(path, text)
-    walked = source if isinstance(source, str) else walk(source, source.away_from(lines))
+    walked = source if isinstance(source, str) else walk(source, source.away_from(lines), own=own)
     if isinstance(source, str) or isinstance(walked, str):
         return (), dict.fromkeys(sorted(lines), str(walked))
     waived = frozenset(explained(comments(text)))

@@ -59,17 +59,17 @@ class Walked:
     arid: tuple[AridSpan, ...]
 
 
-def walk(source: Source, passing: AbstractSet[int] = frozenset()) -> Walked | str:
+def walk(source: Source, passing: AbstractSet[int] = frozenset(), *, own: bool = True) -> Walked | str:
     """Every candidate of a file, or the sentence that says why libcst cannot read it.
 
-    ``passing``: the ``def`` lines of functions that are not entered, to save time.
+    ``passing``: the ``def`` lines of functions that are not entered, to save time; ``own`` False: mutmut's operators alone.
     """
     try:
         module = cst.parse_module(source.plain.characters)
         if module.code != source.plain.characters:
             return "libcst does not give the file back as it is"
         places = MetadataWrapper(module, unsafe_skip_copy=True).resolve(WhitespaceInclusivePositionProvider)
-        visitor = _Walk(source, module, places, passing)
+        visitor = _Walk(source, module, places, passing, own)
         module.visit(visitor)
     except RecursionError:
         return "the file is nested too deep"
@@ -94,6 +94,7 @@ class _Walk(cst.CSTVisitor):
         module: cst.Module,
         places: Mapping[cst.CSTNode, CodeRange],
         passing: AbstractSet[int],
+        own: bool,
     ) -> None:
         super().__init__()
         self.candidates: list[Candidate] = []
@@ -102,6 +103,7 @@ class _Walk(cst.CSTVisitor):
         self._module = module
         self._places = places
         self._passing = passing
+        self._own = own
         self._above: list[cst.CSTNode] = []
         self._scopes = [Scope("", function=False)]
         self._reasons: dict[int, Reason] = {}
@@ -144,7 +146,7 @@ class _Walk(cst.CSTVisitor):
 
     def _change(self, node: cst.CSTNode) -> None:
         around = Around(self._scopes[-1].qualname, self._scopes[-1].handling, self._code)
-        for change in operators.changes(node, around):
+        for change in operators.changes(node, around) if self._own else ():
             if id(change.node) not in self._reasons:
                 self._add(change)
         for operator, mutated in adapter.changes(node):
@@ -174,8 +176,7 @@ class _Walk(cst.CSTVisitor):
         targets = list(comparison.comparisons)
         at = next(index for index, each in enumerate(targets) if each is node)
         left = targets[at - 1].comparator if at else comparison.left
-        alone = len(targets) == 1
-        return advice.at_boundary(shown(self._code(left)), shown(self._code(node.comparator)), alone=alone)
+        return advice.at_boundary(shown(self._code(left)), shown(self._code(node.comparator)))
 
     def _add(self, change: Change) -> None:
         place = self._places.get(change.node)

@@ -7,6 +7,7 @@ mutants, recording, deciding.
 from __future__ import annotations
 
 import datetime
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,7 +143,9 @@ def judge_mutants(
         today,
     )
     known = Known(seconds=recording.seconds_of, new_tests=new_tests, flaky=flaky, waivers=waivers, remarks=remarks)
-    case = case_of(files, recording, makers(), known, seed=subject.pair.head_sha, command=command, report=report)
+    case = case_of(
+        files, recording, makers(settings), known, seed=subject.pair.head_sha, command=command, report=report
+    )
     policy = policy_of(settings, level, today=today, clock=effects.monotonic, memory_bytes=memory_of(settings, effects))
     return judge(case, bench, policy)
 
@@ -151,9 +154,10 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
-def makers() -> Makers:
-    """Those of the room ``mutants``."""
-    return Makers(make=mutants_of, order=lambda found, seed: choose(found, seed).chosen)
+def makers(settings: Settings) -> Makers:
+    """Those of the room ``mutants``: with our own operators, unless the settings want mutmut's alone."""
+    own = settings.mutation_engine == "repro-gate"
+    return Makers(make=functools.partial(mutants_of, own=own), order=lambda found, seed: choose(found, seed).chosen)
 
 
 def waivers_of(
