@@ -131,7 +131,7 @@ def test_the_files_are_of_their_schemas_and_the_page_shows_what_would_kill_it(ch
     jsonschema.Draft202012Validator(schema).validate(checked.report)
     theirs = json.loads((ROOT / "tests" / "data" / "mutation-testing-report.json").read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(theirs).validate(json.loads((place / "elements.json").read_text(encoding="utf-8")))
-    assert "a value where `x == 0` would tell them apart" in (place / "s.md").read_text(encoding="utf-8")
+    assert "**Only a value where `x == 0` can tell them apart.**" in (place / "s.md").read_text(encoding="utf-8")
     (run,) = json.loads((place / "x.sarif").read_text(encoding="utf-8"))["runs"]
     assert [each["ruleId"] for each in run["results"]] == ["mutation/survived"]
 

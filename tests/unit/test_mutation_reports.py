@@ -297,8 +297,8 @@ def test_their_schema_refuses_what_is_none() -> None:
 def test_the_page_tells_of_a_survivor_what_passed_and_what_would_kill_it() -> None:
     page = as_markdown.page(check())
     assert (
-        "- `pkg/größe.py` line 5: `x < LIMIT` -> `x <= LIMIT` passed 68 tests (e.g. `tests/test_f.py::test_g`); "
-        "a value where `x == LIMIT` would tell them apart. ID `0a1b2c3d4e5f`\n"
+        "- `pkg/größe.py` line 5: `x < LIMIT` -> `x <= LIMIT` passed 68 tests (e.g. `tests/test_f.py::test_g`). "
+        "**A value where `x == LIMIT` would tell them apart.** ID `0a1b2c3d4e5f`\n"
     ) in page
     assert page.count("x <= LIMIT") == 1
     assert "\n**Next:** Add a test\\.\n" in page

@@ -55,10 +55,10 @@ def lines(report: MutationReport, code: Quoting, sentence: Quoting, step: str) -
 def _survivor(result: MutantResult, code: Quoting, sentence: Quoting) -> str:
     mutant = result.mutant
     where = f"line {mutant.line}" if mutant.line == mutant.end_line else f"lines {mutant.line} to {mutant.end_line}"
-    example = f" (e.g. {code(result.selection[-1])})" if result.selection else ""
-    hint = f"; {sentence(mutant.hint)}" if mutant.hint else ""
+    example = f" ({'' if result.tests == 1 else 'e.g. '}{code(result.selection[-1])})" if result.selection else ""
+    hint = f" **{sentence(mutant.hint[:1].upper() + mutant.hint[1:])}.**" if mutant.hint else ""
     change = f"{_snippet(mutant.original, code)} -> {_snippet(mutant.mutated, code)}"
-    return f"{code(mutant.file)} {where}: {change} passed {counted(result.tests, 'test')}{example}{hint}. ID {code(mutant.id)}"
+    return f"{code(mutant.file)} {where}: {change} passed {counted(result.tests, 'test')}{example}.{hint} ID {code(mutant.id)}"
 
 
 def _snippet(text: str, code: Quoting) -> str:

@@ -27,7 +27,7 @@ def sentence(mutant: Mutant) -> str:
 
 def survivor(result: MutantResult) -> str:
     """A survivor in one line: what was changed, which tests passed nevertheless, and what would tell the two apart."""
-    example = f" (e.g. {result.selection[-1]})" if result.selection else ""
+    example = f" ({'' if result.tests == 1 else 'e.g. '}{result.selection[-1]})" if result.selection else ""
     hint = f"; {result.mutant.hint}" if result.mutant.hint else ""
     return f"{sentence(result.mutant)} passed {counted(result.tests, 'test')}{example}{hint}"
 
