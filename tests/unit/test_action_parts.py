@@ -190,7 +190,15 @@ def test_an_event_without_a_meaning_says_so(tmp_path: Path) -> None:
 
 
 def test_a_pull_request_is_checked(tmp_path: Path) -> None:
-    inputs = read(gates="network:warn", seeds="30", isolation="podman", pytest_args="-k 'a b'", base_sha="a" * 40)
+    inputs = read(
+        gates="network:warn",
+        seeds="30",
+        isolation="podman",
+        pytest_args="-k 'a b'",
+        base_sha="a" * 40,
+        min_mutation_score="80",
+        min_diff_coverage="92.5",
+    )
     argv = job(tmp_path, Mode.GATE, inputs)
     into = tmp_path / "into"
     assert argv == (
@@ -200,7 +208,11 @@ def test_a_pull_request_is_checked(tmp_path: Path) -> None:
         "--gates=network",
         "--sandbox=docker",
         f"--report-json={into / 'report.json'}",
+        f"--sarif={into / 'report.sarif'}",
         f"--capsules={into / 'capsules'}",
+        f"--mutation-json={into / 'mutation.json'}",
+        "--min-mutation-score=80",
+        "--min-diff-coverage=92.5",
         "--",
         "-k",
         "a b",
@@ -384,6 +396,40 @@ def test_numbers_of_a_report_become_outputs(tmp_path: Path) -> None:
     told = answers(mode=Mode.GATE, code=1, reason="", document=document, into=tmp_path, context=context(tmp_path))
     assert (told["repro-base-failed"], told["repro-head-passed"]) == ("1/3", "2/3")
     assert (told["flaky-count"], told["network-violations"], told["reason"]) == ("1", "1", "flaky_on_head")
+
+
+@pytest.mark.parametrize(
+    ("score", "percent", "told"), [(5 / 6, 91.0, ("83.3", "2", "91.0")), (None, None, ("", "2", ""))]
+)
+def test_mutants_and_coverage_become_outputs(
+    tmp_path: Path, score: float | None, percent: float | None, told: tuple[str, str, str]
+) -> None:
+    gates = [
+        {"gate": "coverage", "verdict": "pass", "reason": "covered", "findings": [], "coverage": {"percent": percent}},
+        {
+            "gate": "mutation",
+            "verdict": "fail",
+            "reason": "survivors",
+            "findings": [],
+            "mutation": {"score": score, "survivors": ["a", "b"]},
+        },
+    ]
+    document = {"verdict": "fail", "gates": gates}
+    found = answers(mode=Mode.GATE, code=1, reason="", document=document, into=tmp_path, context=context(tmp_path))
+    assert (found["mutation-score"], found["survivor-count"], found["diff-coverage"]) == told
+    none = answers(mode=Mode.GATE, code=1, reason="", document={}, into=tmp_path, context=context(tmp_path))
+    assert (none["mutation-score"], none["survivor-count"], none["diff-coverage"]) == ("", "", "")
+
+
+@pytest.mark.parametrize("value", ["80%", "101", "-1", "nan", "1e1"])
+def test_a_threshold_that_is_no_percentage_is_refused_by_its_name(value: str) -> None:
+    with pytest.raises(UsageError, match=r"'min-diff-coverage' is .* it must be percent, from 0 to 100"):
+        read(min_diff_coverage=value)
+
+
+def test_thresholds_are_for_one_machine(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="are for the mode 'gate', and this is 'plan'"):
+        job(tmp_path, Mode.PLAN, read(min_mutation_score="80"))
 
 
 def test_a_report_cannot_better_the_exit_code(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from repro_gate.cli import checking
 from repro_gate.cli.checking import CheckOrder, run_check
 from repro_gate.cli.session import Terminal
 from repro_gate.config import load
-from repro_gate.errors import ExitCode
+from repro_gate.errors import ExitCode, UsageError
 from repro_gate.model import GateResult, GateVerdict, ReasonCode
 from repro_gate.model.check import abbreviated
 from repro_gate.pipeline import check
@@ -55,3 +55,34 @@ def test_an_interrupt_before_the_first_result_says_so(monkeypatch: pytest.Monkey
 def test_a_digest_is_cut_and_a_named_interpreter_is_not() -> None:
     assert abbreviated("3fa9" * 8, 12) == "3fa93fa93fa9"
     assert abbreviated("3.12.4 /usr/bin/python3", 12) == "3.12.4 /usr/bin/python3"
+
+
+@pytest.mark.parametrize(
+    ("base", "asked", "score", "coverage"),
+    [
+        ("", {}, None, 100.0),
+        ("", {"min-mutation-score": "70"}, 70.0, 100.0),
+        ("min-mutation-score = 80\nmin-diff-coverage = 60\n", {"min-mutation-score": "70"}, 80.0, 60.0),
+        ("min-mutation-score = 80\nmin-diff-coverage = 60\n", {"min-diff-coverage": "75.5"}, 80.0, 75.5),
+        ("min-diff-coverage = 60\n", {"min-diff-coverage": "0"}, None, 60.0),
+    ],
+)
+def test_thresholds_from_outside_raise_those_of_base_and_never_lower_them(
+    tmp_path: Path, base: str, asked: dict[str, str], score: float | None, coverage: float
+) -> None:
+    (tmp_path / "repro-gate.toml").write_text(base, encoding="utf-8")
+    order = CheckOrder(
+        directory=tmp_path, arguments=(), base=None, head=None, gates=None, event=None, overrides={}, floors=asked
+    )
+    found = checking.raised(load(tmp_path, {}, {}), checking.floors_of(order, {}))
+    assert (found.min_mutation_score, found.min_diff_coverage) == (score, coverage)
+    assert all(f"--{name}={value}" in checking.again(order, "b", "h") for name, value in asked.items())
+
+
+def test_a_threshold_that_is_none_is_refused_in_the_words_of_its_key(tmp_path: Path) -> None:
+    floors = {"min-mutation-score": "most", "min-diff-coverage": None}
+    order = CheckOrder(
+        directory=tmp_path, arguments=(), base=None, head=None, gates=None, event=None, overrides={}, floors=floors
+    )
+    with pytest.raises(UsageError, match=r"--min-mutation-score .*percent, from 0 to 100"):
+        checking.floors_of(order, {})

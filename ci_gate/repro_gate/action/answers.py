@@ -51,10 +51,18 @@ def _reason(document: Mapping[str, Any]) -> str:
 
 def _of_gates(gates: list[Mapping[str, Any]]) -> dict[str, object]:
     told: dict[str, object] = {"network-violations": "", "repro-base-failed": "", "repro-head-passed": ""}
+    told |= {"mutation-score": "", "survivor-count": "", "diff-coverage": ""}
     for gate in gates:
         if gate["gate"] == "network":
             ids = {finding["test"] for finding in gate["findings"] if finding["test"]}
             told["network-violations"] = len(ids) if gate["verdict"] in ("fail", "inconclusive") else 0
+        elif gate.get("mutation"):
+            score = gate["mutation"]["score"]
+            told["mutation-score"] = "" if score is None else f"{100 * score:.1f}"
+            told["survivor-count"] = len(gate["mutation"]["survivors"])
+        elif gate.get("coverage"):
+            percent = gate["coverage"]["percent"]
+            told["diff-coverage"] = "" if percent is None else f"{percent:.1f}"
         elif gate["gate"] == "fail-to-pass":
             refused = {each["id"]: each["reason"] for each in gate["refused"]}
             of = len(gate["proved"]) + len(refused)

@@ -56,6 +56,8 @@ class Inputs:
     seeds: int | None = None
     repeats: int | None = None
     gates: tuple[tuple[str, str], ...] = ()
+    min_mutation_score: str = ""
+    min_diff_coverage: str = ""
     isolation: str = "auto"
     time_budget: float | None = None
     shard: int | None = None
@@ -99,6 +101,8 @@ def read(environ: Mapping[str, str]) -> Inputs:
         seeds=given.whole("seeds", 2),
         repeats=given.whole("repeats", 1),
         gates=tuple(given.gates()),
+        min_mutation_score=given.percent("min-mutation-score"),
+        min_diff_coverage=given.percent("min-diff-coverage"),
         isolation=given.one_of("isolation", list(ISOLATIONS), "auto"),
         time_budget=given.minutes("time-budget"),
         shard=given.whole("shard", 0),
@@ -146,6 +150,12 @@ class _Given:
         if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,6})?", value) or float(value) <= 0:
             raise _wrong(name, value, "minutes, more than 0")
         return float(value)
+
+    def percent(self, name: str) -> str:
+        value = self.text(name)
+        if value and not (re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", value) and float(value) <= 100):
+            raise _wrong(name, value, "percent, from 0 to 100")
+        return value
 
     def words(self, name: str) -> tuple[str, ...]:
         value = self.text(name)

@@ -68,10 +68,15 @@ def job_for(
     variables = _variables(inputs)
     if mode is Mode.GATE:
         argv = ["check", *_change(inputs, context), *_common(inputs), *_written(into, report)]
-        argv += _python(inputs.python)
+        argv += [f"--mutation-json={into / 'mutation.json'}", *_floors(inputs), *_python(inputs.python)]
     elif mode is Mode.SCAN:
         argv = ["scan", *_common(inputs), *_written(into, report), *_python(inputs.python or python)]
     elif mode is Mode.PLAN:
+        if _floors(inputs):
+            raise UsageError(
+                "The inputs 'min-mutation-score' and 'min-diff-coverage' are for the mode 'gate', and this is 'plan'.",
+                next_step="Set the keys of the same names in `[tool.repro-gate]` of the base branch.",
+            )
         kind = "check" if _BY_EVENT.get(context.event_name) is Mode.GATE else "scan"
         argv = ["plan", f"--kind={kind}", f"--shards={inputs.shards}", f"--out={into / 'plan.json'}"]
         argv += [f"--matrix={into / 'matrix.json'}"]
@@ -144,7 +149,12 @@ def _common(inputs: Inputs) -> list[str]:
 
 
 def _written(into: Path, report: Path) -> list[str]:
-    return [f"--report-json={report}", f"--capsules={into / 'capsules'}"]
+    return [f"--report-json={report}", f"--sarif={into / 'report.sarif'}", f"--capsules={into / 'capsules'}"]
+
+
+def _floors(inputs: Inputs) -> list[str]:
+    given = {"min-mutation-score": inputs.min_mutation_score, "min-diff-coverage": inputs.min_diff_coverage}
+    return [f"--{name}={value}" for name, value in given.items() if value]
 
 
 def _python(python: str) -> list[str]:

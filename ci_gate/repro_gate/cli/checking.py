@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import json
 import shlex
@@ -31,7 +32,7 @@ _CONFIGURATION = ("pyproject.toml", "repro-gate.toml")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckOrder:
-    """A check as it was ordered."""
+    """A check as it was ordered. ``floors`` are thresholds that base's policy may exceed and not undercut."""
 
     directory: Path
     arguments: tuple[str, ...]
@@ -47,6 +48,7 @@ class CheckOrder:
     summary: Path | None = None
     coverage: Mapping[str, Path] = field(default_factory=dict)
     mutation_json: Path | None = None
+    floors: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -103,6 +105,7 @@ def _without_base(
     """An answer like any other, so that reports are written; no policy is known but that of the command itself."""
     with tempfile.TemporaryDirectory(prefix="rg-config-") as nowhere:
         settings = load(Path(nowhere), order.overrides, environ)
+    floors_of(order, environ)
     report = without_base(gates, settings, missing, again(order, order.base, order.head))
     _tell(report, order, terminal)
     return int(exit_code(report))
@@ -184,15 +187,43 @@ def settings_of(
                 said = f"{broken} {broken.next_step}".replace(f"{directory}/", "")
     settings, later = loaded
     assert settings is not None
+    floors = floors_of(order, environ)
     if later is None:
-        return settings, (f"The configuration of this change cannot be read, and base's was used: {said}",)
+        return raised(settings, floors), (
+            f"The configuration of this change cannot be read, and base's was used: {said}",
+        )
     before, after = settings.explain(), later.explain()
     changed = [
         f"{old.split(' = ')[0]}: {old.split(' = ', 1)[1]} -> {new.split(' = ', 1)[1]}"
         for old, new in zip(before, after, strict=True)
         if old != new
     ]
-    return settings, tuple(f"This change alters the policy, and was judged by base's: {line}" for line in changed)
+    return raised(settings, floors), tuple(
+        f"This change alters the policy, and was judged by base's: {line}" for line in changed
+    )
+
+
+def floors_of(order: CheckOrder, environ: Mapping[str, str]) -> Settings | None:
+    """The order's thresholds as settings, None where there are none. Raises UsageError for a value that is none."""
+    given = {name: value for name, value in order.floors.items() if value is not None}
+    if not given:
+        return None
+    with tempfile.TemporaryDirectory(prefix="rg-config-") as nowhere:
+        told = load(Path(nowhere), given, environ)
+    coverage = told.min_diff_coverage if "min-diff-coverage" in given else 0.0
+    return dataclasses.replace(told, min_diff_coverage=coverage)
+
+
+def raised(settings: Settings, floors: Settings | None) -> Settings:
+    """The settings with thresholds that are at least the floors: base's win where they ask for more."""
+    if floors is None:
+        return settings
+    scores = [score for score in (settings.min_mutation_score, floors.min_mutation_score) if score is not None]
+    return dataclasses.replace(
+        settings,
+        min_mutation_score=max(scores, default=None),
+        min_diff_coverage=max(settings.min_diff_coverage, floors.min_diff_coverage),
+    )
 
 
 def again(order: CheckOrder, base: str | None, head: str | None) -> str:
@@ -204,7 +235,7 @@ def again(order: CheckOrder, base: str | None, head: str | None) -> str:
         "--event": order.event,
         "--python": order.python,
     }
-    valued |= {f"--{name}": value for name, value in order.overrides.items()}
+    valued |= {f"--{name}": value for name, value in (*order.overrides.items(), *order.floors.items())}
     options = [f"{name}={value}" for name, value in valued.items() if value is not None]
     dashes = ("--",) if any(argument.startswith("-") for argument in order.arguments) else ()
     return shlex.join(["repro-gate", "check", *options, *dashes, *order.arguments])

@@ -41,6 +41,13 @@ Sarif = Annotated[Path | None, typer.Option(help="Write the findings as SARIF 2.
 CoverageXml = Annotated[Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", **FILE)]
 CoverageLcov = Annotated[Path | None, typer.Option(help="Write head's coverage as LCOV.", **FILE)]
 CoverageJson = Annotated[Path | None, typer.Option(help="Write head's coverage as JSON, with the tests.", **FILE)]
+_AT_LEAST = {"metavar": "PERCENT", "show_default": False}
+MinMutationScore = Annotated[
+    str | None, typer.Option(help="At least this `min-mutation-score`; base's wins where it is higher.", **_AT_LEAST)
+]
+MinDiffCoverage = Annotated[
+    str | None, typer.Option(help="At least this `min-diff-coverage`; base's wins where it is higher.", **_AT_LEAST)
+]
 
 
 def _version(wanted: bool) -> None:
@@ -214,7 +221,9 @@ def check(
     capsules: Annotated[
         str | None,
         typer.Option(
-            help="Write the capsules of proofs there (default .repro-gate/capsules).", metavar="DIR", show_default=False
+            help="Write capsules of proofs and survivors there (default .repro-gate/capsules).",
+            metavar="DIR",
+            show_default=False,
         ),
     ] = None,
     report_json: ReportJson = None,
@@ -225,6 +234,8 @@ def check(
     coverage_lcov: CoverageLcov = None,
     coverage_json: CoverageJson = None,
     mutation_json: MutationJson = None,
+    min_mutation_score: MinMutationScore = None,
+    min_diff_coverage: MinDiffCoverage = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -249,6 +260,7 @@ def check(
         mutation_json=mutation_json,
         summary=summary,
         coverage={name: path for name, path in written.items() if path is not None},
+        floors={"min-mutation-score": min_mutation_score, "min-diff-coverage": min_diff_coverage},
     )
     _leave(lambda: run_check(order, consoles, dict(os.environ)), consoles)
 
@@ -279,7 +291,7 @@ def replay(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    """Replay a capsule in fresh processes: a failure, or a proof (red on base, green on head)."""
+    """Replay a capsule in fresh processes: a failure, a proof (red on base, green on head), or a mutant that survives."""
     consoles = _terminal(quiet, no_color)
     order = ReplayOrder(path=capsule, repo=repo, times=times, sandbox=sandbox, python=python, head=head)
     _leave(lambda: run_replay(order, consoles, dict(os.environ)), consoles)
