@@ -238,7 +238,7 @@ def disk_full(error: OSError, where: str) -> DiskFull | None:
 
 
 class ReplayDiffers(ReproGateError):
-    """A capsule did not replay to its failure every time."""
+    """What a capsule holds, a failure, a proof or a survivor, did not show again every time."""
 
     exit_code = ExitCode.BLOCKED
     slug = "replay-differs"

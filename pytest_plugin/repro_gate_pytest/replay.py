@@ -21,41 +21,26 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
-from repro_gate_pytest import gittree, wire
+from repro_gate_pytest import checkout, gittree, replay_mutant, wire
+from repro_gate_pytest.checkout import NoReplay, NotCollected
 
-_SKIPPED = shutil.ignore_patterns(
-    "node_modules",
-    ".tox",
-    ".nox",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".repro-gate",
-    ".hypothesis",
-    "*-pytest-*.pyc",
-)
 _DROPPED = re.compile(
     r"^(GITHUB_|ACTIONS_|RUNNER_|REPRO_GATE_|COV_CORE_|COVERAGE_|LC_|LANG$|LANGUAGE$|TZ$|PYTHONPATH$|PYTHONUTF8$)"
 )
 _COLLECT_SECONDS = 300.0
 _TEST_SECONDS = 300.0
 _GRACE = 2.0  # seconds for the guard of a test process to end what tests left running
-_MOST_BYTES = 4 << 30
-_copied = 0
-
-
-class NoReplay(Exception):
-    """It could not even be tried; the sentence says why."""
 
 
 class _Side(NamedTuple):
-    """What is copied and run: the checkout, or one side of a proof."""
+    """What is copied and run: the checkout, or one side of a proof. ``laid``: a file with other bytes; each test counts."""
 
     name: str
     tree: str
     roots: list[str]
     lenient: Any
     seconds: float
+    laid: Any = None
 
 
 def main(arguments: list[str]) -> int:
@@ -73,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _replayed(options: Any) -> int:
-    """0: the failure came back each time (or, unpinned, at least once); 1: it did not; 2: usage; 3: not tried."""
+    """0: the failure (or survival) came back each time (unpinned: at least once); 1: it did not; 2: usage; 3: not tried."""
     # So that what was started ends, and what was copied goes, also when somebody ends this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -88,8 +73,15 @@ def _replayed(options: Any) -> int:
         if manifest.get("proof"):
             return _prove(options, manifest, times)
         if options.head:
-            raise NoReplay("--head is for the capsule of a proof, and this is that of a failure")
+            raise NoReplay("--head is for the capsule of a proof, and this is none")
         repo = _repository(options, manifest)
+        if manifest.get("mutant"):
+            return replay_mutant.survive(
+                manifest,
+                repo,
+                times,
+                lambda data: _attempt(manifest, repo, options.capsule, _mutated(manifest, repo, data)),
+            )
         print("replaying %s" % manifest["victim"])
         print("in a copy of %s, %d times" % (repo, times))
         seen = 0
@@ -107,6 +99,11 @@ def _replayed(options: Any) -> int:
     print("%d of %d replays showed the same failure" % (seen, times))
     pinned = manifest["determinism"]["pinned"]
     return 0 if seen == times or (not pinned and seen) else 1
+
+
+def _mutated(manifest: dict[str, Any], repo: str, data: bytes) -> _Side:
+    mutant = manifest["mutant"]
+    return _Side("checkout", repo, mutant["import_roots"], None, mutant["test_seconds"], (mutant["file"], data))
 
 
 def _said(outcome: str, failure: dict[str, Any] | None) -> str:
@@ -283,30 +280,9 @@ class _Place:
         self.tmp = os.path.join(base, "tmp")
         for directory in (self.home, self.tmp):
             os.makedirs(directory)
-        global _copied
-        _copied = 0
-        shutil.copytree(side.tree, self.tree, symlinks=True, ignore=_ignore, copy_function=_copy)
-
-
-def _ignore(directory: str, names: list[str]) -> set[str]:
-    skipped = set(_SKIPPED(directory, names))
-    for name in names:
-        path = os.path.join(directory, name)
-        special = not (os.path.isfile(path) or os.path.isdir(path) or os.path.islink(path))
-        if special or os.path.exists(os.path.join(path, "pyvenv.cfg")):
-            skipped.add(name)
-    return skipped
-
-
-def _copy(source: str, target: str) -> str:
-    global _copied
-    try:
-        _copied += os.lstat(source).st_size
-        if _copied > _MOST_BYTES:
-            raise NoReplay("the checkout holds more than %d MiB to copy" % (_MOST_BYTES >> 20))
-        return str(shutil.copy2(source, target, follow_symlinks=False))
-    except PermissionError:  # what we may not read, tests that run as us could not read either
-        return target
+        checkout.copy(side.tree, self.tree)
+        if side.laid:
+            checkout.put(self.tree, *side.laid)
 
 
 class _TestProcess:
@@ -387,14 +363,14 @@ class _TestProcess:
                 elif frame["ev"] == wire.READY:
                     return
             if gone or time.monotonic() > deadline:
-                raise NoReplay("pytest did not collect the tests:\n%s" % self._words())
+                raise NotCollected("pytest did not collect the tests:\n%s" % self._words())
 
     def run(self, tests: list[str]) -> None:
         """Send the one command. Raises NoReplay for a test that is not there."""
         missing = [test for test in tests if test not in self._tests]
         if missing and not (self._place.partial and tests[-1] in self._tests):
             where = "this checkout" if self._place.side.name == "checkout" else self._place.side.name
-            raise NoReplay("%s has no test %s" % (where, missing[0]))
+            raise NotCollected("%s has no test %s" % (where, missing[0]))
         frame = {
             "do": wire.RUN,
             "run": 1,
@@ -407,21 +383,25 @@ class _TestProcess:
         os.write(self._pipes["commands"], wire.encode(frame))
 
     def finish(self, victim: str) -> tuple[str, dict[str, Any] | None]:
-        """Wait for the victim's result; a process that ends before it has crashed."""
-        index = self._tests.index(victim)
+        """Wait for the victim's result, or where each test counts for the first that did not pass.
+
+        A process that ends before it has crashed.
+        """
+        index, every = self._tests.index(victim), self._place.side.laid is not None
         current, since = None, time.monotonic()
         while True:
             gone = self._process.poll() is not None
             for frame in self._frames("results", 0.1):
                 if frame["ev"] == wire.BEGIN:
                     current, since = frame["t"], time.monotonic()
-                elif frame["ev"] == wire.RESULT and frame["t"] == index:
-                    return frame["o"], frame.get("f")
+                elif frame["ev"] == wire.RESULT and (frame["t"] == index or (every and frame["o"] != "passed")):
+                    failure = frame.get("f")
+                    return frame["o"], dict(failure, test=self._tests[frame["t"]]) if failure else None
             if gone:
                 status = self._process.returncode
-                return ("crashed" if current == index else "not_run"), _ended("crashed", status)
+                return ("crashed" if every or current == index else "not_run"), _ended("crashed", status)
             if time.monotonic() - since > self._place.side.seconds:
-                return ("timeout" if current == index else "not_run"), _ended("timeout", "timeout")
+                return ("timeout" if every or current == index else "not_run"), _ended("timeout", "timeout")
 
     def end(self) -> None:
         """End it with everything that its tests left running: its guard sees to that, if it can."""

@@ -33,8 +33,11 @@ from repro_gate.capsule.manifest import (
 )
 from repro_gate.capsule.proof import FILE_MODES, REASONS, LaidFile, LaidText, Proof
 from repro_gate.capsule.reading import parse
+from repro_gate.capsule.survivor import Patch, Survivor, digest
 from repro_gate.errors import CapsuleRefused
 from repro_gate.model import AXES, Cause, Conditions, Intervention, Lenient, Outcome, ReasonCode
+from repro_gate_pytest.checkout import NoReplay
+from repro_gate_pytest.replay_mutant import patched
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "capsule.schema.json").read_text(encoding="utf-8"))
 PUBLISHED = jsonschema.Draft202012Validator(DOCUMENT)
@@ -85,6 +88,27 @@ PROVED = dataclasses.replace(
 )
 
 
+SURVIVED = dataclasses.replace(
+    EXAMPLE,
+    partners=(),
+    conditions=Conditions(),
+    expected=Expected(outcome=Outcome.PASSED),
+    mutant=Survivor(
+        id="0123456789ab",
+        file="shop/size.py",
+        sha256="c" * 64,
+        patch=Patch(line=5, removed=("    return x < 3\r",), added=("    return x <= 3\r",)),
+        operator="boundary",
+        qualname="small",
+        original="x < 3",
+        mutated="x <= 3",
+        hint="a value where `x == 3` would tell them apart",
+        import_roots=("src",),
+        test_seconds=120,
+    ),
+)
+
+
 def seal(value: dict[str, Any]) -> bytes:
     """As JSON whose id is that of its content, so that an id is never why it is refused."""
     body = {key: item for key, item in value.items() if key not in ("id", "signature")}
@@ -105,6 +129,8 @@ def refusal(data: bytes) -> str:
 def test_a_manifest_comes_back_as_it_was() -> None:
     assert parse(EXAMPLE.to_bytes()) == EXAMPLE
     assert parse(PROVED.to_bytes()) == PROVED
+    assert parse(SURVIVED.to_bytes()) == SURVIVED
+    PUBLISHED.validate(SURVIVED.to_json())
     signed = dataclasses.replace(EXAMPLE, signature="someone's")
     assert parse(signed.to_bytes()) == signed
 
@@ -423,7 +449,9 @@ def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject
     elif kind == "add":
         target[
             data.draw(
-                TEXT.filter(lambda text: text not in target and text not in ("id", "signature", "proof", "invocation"))
+                TEXT.filter(
+                    lambda text: text not in target and text not in ("id", "signature", "proof", "mutant", "invocation")
+                )
             )
         ] = 1
     else:
@@ -439,7 +467,12 @@ def test_a_mutation_is_refused_by_the_code_and_by_the_schema(data: st.DataObject
 
 def test_the_schema_knows_the_same_words_as_the_code() -> None:
     assert DOCUMENT["properties"]["schema"]["const"] == DOCUMENT["$id"] == SCHEMA
-    assert set(DOCUMENT["required"]) | {"invocation", "proof", "signature"} == set(DOCUMENT["properties"])
+    assert set(DOCUMENT["required"]) | {"invocation", "proof", "mutant", "signature"} == set(DOCUMENT["properties"])
+    written = SURVIVED.to_json()["mutant"]
+    assert (
+        set(DOCUMENT["$defs"]["mutant"]["required"]) == set(DOCUMENT["$defs"]["mutant"]["properties"]) == set(written)
+    )
+    assert set(DOCUMENT["$defs"]["mutant"]["properties"]["patch"]["properties"]) == set(written["patch"])
     assert DOCUMENT["properties"]["invocation"]["enum"] == list(INVOCATIONS)
     assert set(DOCUMENT["required"]) == set(EXAMPLE.to_json())
     published = DOCUMENT["$defs"]["proof"]["properties"]
@@ -463,3 +496,63 @@ def test_no_word_of_the_format_can_be_a_literal_to_redact() -> None:
         key for key in keys | set(AXES) | {str(o) for o in Outcome} | {str(r) for r in REASONS} if worth_hiding(key)
     ]
     assert VOCABULARY
+
+
+# --- the mutant of a survivor ----------------------------------------------------------------
+
+BROKEN_MUTANTS = (
+    (lambda m: m["mutant"].update(extra=1), "unknown key mutant.extra", True),
+    (lambda m: m["mutant"]["patch"].update(extra=1), "unknown key mutant.patch.extra", True),
+    (lambda m: m["mutant"].pop("sha256"), "mutant.sha256 is missing", True),
+    (lambda m: m["mutant"].update(sha256="C" * 64), "mutant.sha256 must be 64 hexadecimal digits", True),
+    (lambda m: m["mutant"].update(id="../x"), "mutant.id", True),
+    (lambda m: m["mutant"].update(file="../shop/size.py"), "mutant.file must stay in the tree", True),
+    (lambda m: m["mutant"].update(file="/etc/passwd"), "mutant.file must stay in the tree", True),
+    (lambda m: m["mutant"].update(file=".git/hooks/pre-commit"), "mutant.file must stay in the tree", True),
+    (lambda m: m["mutant"]["patch"].update(line=0), "mutant.patch.line must be at least 1", True),
+    (lambda m: m["mutant"]["patch"].update(added=["a\nb"]), "a line of mutant.patch must be one line", True),
+    (lambda m: m["mutant"]["patch"].update(added=m["mutant"]["patch"]["removed"]), "must change something", False),
+    (lambda m: m["mutant"].update(import_roots=["../x"]), "mutant.import_roots", True),
+    (lambda m: m["mutant"].update(test_seconds=0), "mutant.test_seconds", True),
+    (lambda m: m["expected"].update(outcome="failed"), "expected must be passed", False),
+    (lambda m: m["determinism"].update(pinned=False), "must be pinned", False),
+    (lambda m: m.update(partners=[[VICTIM]]), "partners must be empty for a mutant", False),
+    (lambda m: m.update(tests=m["tests"][::-1]), "the victim must be the last of a mutant's tests", False),
+    (lambda m: m.update(tests=[VICTIM, VICTIM]), "a mutant's tests must be there once each", False),
+    (lambda m: m["conditions"].update(timezone="Asia/Tokyo"), "conditions must be neutral for a mutant", False),
+    (lambda m: m.update(proof=PROVED.to_json()["proof"]), "not both", False),
+    (lambda m: m.update(mutant=None), "mutant must be an object", True),
+)
+
+
+@pytest.mark.parametrize(("change", "named", "in_schema"), BROKEN_MUTANTS)
+def test_a_broken_mutant_is_refused_by_name(change: Change, named: str, in_schema: bool) -> None:
+    value = json.loads(SURVIVED.to_bytes())
+    change(value)
+    assert named in refusal(seal(value))
+    assert not in_schema or not PUBLISHED.is_valid(value)
+
+
+LINES = st.text(st.sampled_from("ab\n\r é"), max_size=30)
+
+
+@given(before=LINES, after=LINES)
+def test_a_patch_between_two_texts_makes_one_of_the_other_in_both_programs(before: str, after: str) -> None:
+    patch = Patch.between(before, after)
+    assert patch.applied(before) == after
+    told = {"line": patch.line, "removed": list(patch.removed), "added": list(patch.added)}
+    assert patched(before.encode("utf-8"), told) == after.encode("utf-8")
+
+
+def test_a_patch_is_for_one_file_alone() -> None:
+    assert SURVIVED.mutant is not None
+    data = b"1\n2\n3\n4\n    return x < 3\r\n"
+    mutant = dataclasses.replace(SURVIVED.mutant, sha256=digest(data))
+    assert mutant.texts(data) == (data.decode(), "1\n2\n3\n4\n    return x <= 3\r\n")
+    with pytest.raises(CapsuleRefused, match=r"shop/size\.py is not the file"):
+        mutant.texts(data + b" ")
+    moved = dataclasses.replace(mutant, patch=dataclasses.replace(mutant.patch, line=4))
+    with pytest.raises(CapsuleRefused, match=r"does not fit shop/size\.py: line 4 is another one"):
+        moved.texts(data)
+    with pytest.raises(NoReplay, match="does not fit its file"):
+        patched(data, moved.to_json()["patch"])

@@ -136,11 +136,13 @@ class _Run:
     def _as_others_type_it(self, job: Job) -> None:
         """Paths of this runner mean nothing to who reads the report: capsules are where the artifact is unpacked."""
         gone = [f" --event={self.context.event_path}", f" --capsules={self.into / 'capsules'}", f"{self.into}/"]
-        if job.report is not None and job.report.is_file():
-            text = job.report.read_text(encoding="utf-8")
-            for each in gone:
-                text = text.replace(json.dumps(each)[1:-1], "")
-            job.report.write_text(text, encoding="utf-8")
+        written = [self.into / name for name in ("report.sarif", "mutation.json")]
+        for file in (*([job.report] if job.report is not None else []), *written):
+            if file.is_file():
+                text = file.read_text(encoding="utf-8")
+                for each in gone:
+                    text = text.replace(json.dumps(each)[1:-1], "")
+                file.write_text(text, encoding="utf-8")
 
     def _show(
         self,
@@ -236,9 +238,10 @@ def _before_typing(report: CheckReport | FlakeReport, context: Context, run_id: 
     lines = []
     if pull is not None and isinstance(report, CheckReport):
         lines.append(f"The two commits come with `git fetch origin pull/{pull}/merge`.")
-    if any(test.capsule for test in _campaign(report)) or any(
-        proof.capsule for gate in getattr(report, "gates", ()) for proof in gate.proved
-    ):
+    gates = report.gates if isinstance(report, CheckReport) else ()
+    packed = [proof.capsule for gate in gates for proof in gate.proved if proof.capsule]
+    mutants = [each for gate in gates if gate.mutation is not None for each in gate.mutation.packed]
+    if packed or mutants or any(test.capsule for test in _campaign(report)):
         where = context.run_address(run_id)
         lines.append(f"The folder `capsules` is in the artifact of [this run]({where}): unpack it into the checkout.")
     return "\n" + " ".join(lines) + "\n" if lines else ""

@@ -139,6 +139,10 @@ def verify(path: Path, plugin_files: Mapping[str, bytes] | None = None) -> list[
         )
         if manifest.proof is not None:
             checks.append(Check(name="proof", ok=True, detail=in_short(manifest.proof, manifest.project.commit)))
+        if manifest.mutant is not None:
+            mutant = manifest.mutant
+            detail = f"{mutant.id} of {visible(mutant.file)}, line {mutant.patch.line}"
+            checks.append(Check(name="mutant", ok=True, detail=detail))
     known = {f"{PLUGIN}/{name}": content for name, content in (plugin_files or {}).items()}
     checks.append(_secrets({name: data for name, data in members.items() if known.get(name) != data}))
     if plugin_files is not None:

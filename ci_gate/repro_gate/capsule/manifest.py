@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from repro_gate.capsule.proof import Proof
+from repro_gate.capsule.survivor import Survivor
 from repro_gate.model import Cause, Conditions, Outcome
 
 SCHEMA = "repro-gate/capsule/v1"
@@ -104,7 +105,7 @@ class Manifest:
     ``tests`` is the exact ordered list and holds the ``victim``; ``partners`` are further lanes
     that run at the same time (the parallel axis); ``invocation`` is one of INVOCATIONS, or empty
     where the writer did not record it; ``proof``: the failure is that of a test on base, and ``project``
-    names head; ``signature`` is outside of the id.
+    names head; ``mutant``: there is no failure, all ``tests`` pass with it; ``signature`` is outside of the id.
     """
 
     producer: Producer
@@ -121,6 +122,7 @@ class Manifest:
     pytest_args: tuple[str, ...] = ()
     invocation: str = ""
     proof: Proof | None = None
+    mutant: Survivor | None = None
     created_at: str = ""
     redaction: Redaction = Redaction()
     signature: str = ""
@@ -153,9 +155,11 @@ class Manifest:
         # Left out where it is not known: the capsules written before it was recorded keep their ids.
         invocation = {"invocation": self.invocation} if self.invocation else {}
         proof = {"proof": self.proof.to_json()} if self.proof is not None else {}
+        mutant = {"mutant": self.mutant.to_json()} if self.mutant is not None else {}
         return {
             **invocation,
             **proof,
+            **mutant,
             "schema": SCHEMA,
             "created_at": self.created_at,
             "producer": {"name": self.producer.name, "version": self.producer.version},

@@ -40,13 +40,15 @@ _EXACT = (
     "project.commit",
     "project.root",
     "proof",
+    "mutant",
 )
 
-# What to do about a secret in a test's id, and in what of pytest's settings a proof lays on base.
-_REMOVE = (
-    "Give the test an id without the value, for example `pytest.param(..., id='token')`.",
-    "Keep the value out of the file that holds pytest's settings: each replay writes that onto base.",
-)
+# What to do about a secret in a test's id, and elsewhere.
+_REMOVE = "Give the test an id without the value, for example `pytest.param(..., id='token')`."
+_REMOVE_FROM = {
+    "proof": "Keep the value out of the file that holds pytest's settings: each replay writes that onto base.",
+    "mutant": "Keep the value out of the source: the mutant's line holds it.",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,7 +161,7 @@ def _redacted_manifest(manifest: Manifest, redactor: Redactor, now: str) -> Mani
         if _at(redacted, name) != _at(plain, name):
             raise SecretFound(
                 f"manifest.json: {name} would hold what looks like a secret; hidden, it could not be replayed",
-                next_step=_REMOVE[name == "proof"],
+                next_step=_REMOVE_FROM.get(name, _REMOVE),
             )
     return load(canonical(redacted))[0]
 

@@ -15,6 +15,7 @@ from repro_gate.capsule.archive import ENTRYPOINT
 from repro_gate.capsule.inspect import Capsule, visible
 from repro_gate.capsule.manifest import Manifest
 from repro_gate.capsule.proof import Proof
+from repro_gate.capsule.survivor import Survivor
 from repro_gate.model import Conditions
 
 _LABEL = 12
@@ -28,7 +29,8 @@ def show(capsule: Capsule) -> list[str]:
     """The page, line by line, each printable as it is."""
     manifest = capsule.manifest
     facts = [
-        ("proves" if manifest.proof else "fails", _failure(manifest)),
+        ("survives", _survivor(manifest.mutant)),
+        ("proves" if manifest.proof else "passes" if manifest.mutant else "fails", _failure(manifest)),
         ("at", _place(capsule)),
         ("red on", _red(manifest.proof)),
         ("green on", _green(manifest)),
@@ -53,7 +55,24 @@ def _block(label: str, texts: Iterable[str]) -> Iterator[str]:
         yield f"{label if not number else '':<{_LABEL}}{visible(text, _LINE)}"
 
 
+def _survivor(mutant: Survivor | None) -> Iterator[str]:
+    """The mutant: where, its patch, and what would tell it from the original."""
+    if mutant is None:
+        return
+    within = f" in {mutant.qualname}" if mutant.qualname else ""
+    yield f"mutant {mutant.id} ({mutant.operator}) of {mutant.file}{within}"
+    patch = mutant.patch.shown()
+    yield from (f"  {line}" for line in patch[:_MESSAGE_LINES])
+    if len(patch) > _MESSAGE_LINES:
+        yield f"  … {len(patch) - _MESSAGE_LINES} more lines in manifest.json"
+    yield mutant.hint
+
+
 def _failure(manifest: Manifest) -> Iterator[str]:
+    if manifest.mutant is not None:
+        every = "its one test" if len(manifest.tests) == 1 else f"each of its {len(manifest.tests)} tests"
+        yield f"{every}, with the mutant as without it"
+        return
     expected = manifest.expected
     yield manifest.victim
     yield f"{expected.outcome}: {expected.type}" if expected.type else str(expected.outcome)
@@ -96,6 +115,9 @@ def _cause(manifest: Manifest) -> Iterator[str]:
     cause = manifest.cause
     if manifest.proof is not None:
         return
+    if manifest.mutant is not None:
+        yield from (f"failed {row.failed} of {row.of}  {row.what}" for row in cause.table)
+        return
     role = f" ({cause.role})" if cause.role else ""
     yield f"{cause.axis or 'no single axis'}{role}" + (f": {cause.detail}" if cause.detail else "")
     for other in cause.others:
@@ -117,7 +139,7 @@ def _tests(manifest: Manifest) -> Iterator[str]:
     lanes = len(manifest.partners)
     beside = f", and {lanes} further {'list' if lanes == 1 else 'lists'} at the same time" if lanes else ""
     yield ("1 test" if len(manifest.tests) == 1 else f"{len(manifest.tests)} tests, in this order") + beside
-    if len(manifest.tests) > 1:
+    if len(manifest.tests) > 1 or manifest.mutant is not None:
         yield from (f"  {test}" for test in manifest.tests[:_MESSAGE_LINES])
     if len(manifest.tests) > _MESSAGE_LINES:
         yield f"  … {len(manifest.tests) - _MESSAGE_LINES} more in manifest.json"
@@ -167,7 +189,11 @@ def _environment(capsule: Capsule) -> Iterator[str]:
 
 
 def _made(manifest: Manifest) -> Iterator[str]:
-    run = f" (seed {manifest.provenance.seed}, run {manifest.provenance.run})" if manifest.proof is None else ""
+    run = (
+        f" (seed {manifest.provenance.seed}, run {manifest.provenance.run})"
+        if not (manifest.proof or manifest.mutant)
+        else ""
+    )
     yield f"{manifest.created_at} by {manifest.producer.name} {manifest.producer.version}{run}"
     total = sum(manifest.redaction.counts.values())
     kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(manifest.redaction.counts.items()) if number)

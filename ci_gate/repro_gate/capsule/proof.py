@@ -98,17 +98,27 @@ class Proof:
             (not _SHA.fullmatch(self.base), "proof.base must be the full name of a commit"),
             (not all(_SHA.fullmatch(each.sha) for each in self.files), "a sha of proof.overlay must be a full one"),
             (
-                not all(map(_PATH.fullmatch, (*laid, *self.removed))),
+                not all(map(inside_tree, (*laid, *self.removed))),
                 "a path of proof.overlay must stay in the tree and out of .git",
             ),
             (len(set(laid)) < len(laid), "proof.overlay must not write a path twice"),
-            (not all(map(_ROOT.fullmatch, self.import_roots)), "proof.import_roots must be relative, without '..'"),
+            (not all(map(is_root, self.import_roots)), "proof.import_roots must be relative, without '..'"),
             (not all(map(_MODULE.fullmatch, self.lenient.modules)), "proof.lenient.modules must be names"),
             (not all(map(_SYMBOL.fullmatch, self.lenient.symbols)), "proof.lenient.symbols must be module:name"),
             (not 0 <= self.passed <= self.of, "proof.head must have 0 <= passed <= of"),
             (not 0 < self.test_seconds <= 86_400, "proof.test_seconds must be from 1 to 86400"),
         )
         return next((rule for broken, rule in rules if broken), "")
+
+
+def inside_tree(path: str) -> bool:
+    """Whether this is a path below the top of a tree, and not in git's own folder."""
+    return _PATH.fullmatch(path) is not None
+
+
+def is_root(path: str) -> bool:
+    """Whether this may be a folder of a tree for sys.path: relative, downwards; empty is the top."""
+    return _ROOT.fullmatch(path) is not None
 
 
 def is_commit(name: str) -> bool:

@@ -27,6 +27,7 @@ from repro_gate.capsule.manifest import (
     Verified,
 )
 from repro_gate.capsule.proof import FILE_MODES, REASONS, LaidFile, LaidText, Proof, is_commit
+from repro_gate.capsule.survivor import Patch, Survivor
 from repro_gate.errors import CapsuleRefused
 from repro_gate.model import Cause, Conditions, Intervention, Lenient, Outcome, ReasonCode
 
@@ -205,6 +206,7 @@ def _manifest(root: _Fields) -> Manifest:
         pytest_args=root.texts("pytest_args"),
         invocation=root.optional_choice("invocation", INVOCATIONS),
         proof=_proof(root.optional_fields("proof")),
+        mutant=_mutant(root.optional_fields("mutant")),
         conditions=root.conditions("conditions"),
         expected=_expected(root.fields("expected")),
         cause=_cause(root.fields("cause")),
@@ -324,6 +326,28 @@ def _proof(of: _Fields | None) -> Proof | None:
     return found
 
 
+def _mutant(of: _Fields | None) -> Survivor | None:
+    if of is None:
+        return None
+    patch = of.fields("patch")
+    found = Survivor(
+        id=of.text("id"),
+        file=of.text("file"),
+        sha256=of.text("sha256"),
+        patch=Patch(line=patch.count("line"), removed=patch.texts("removed"), added=patch.texts("added")),
+        operator=of.text("operator"),
+        qualname=of.text("qualname"),
+        original=of.text("original"),
+        mutated=of.text("mutated"),
+        hint=of.text("hint"),
+        import_roots=of.texts("import_roots"),
+        test_seconds=of.count("test_seconds"),
+    )
+    patch.done()
+    of.done()
+    return found
+
+
 def _laid_file(of: _Fields) -> LaidFile:
     found = LaidFile(path=of.text("path"), mode=of.choice("mode", FILE_MODES), sha=of.text("sha"))
     of.done()
@@ -352,6 +376,7 @@ def _check(manifest: Manifest) -> None:
             any(not 0 <= row.failed <= row.of for row in manifest.cause.table),
             "cause.interventions must have 0 <= failed <= of",
         ),
+        *_rules_of_mutant(manifest),
         *_rules_of_proof(manifest),
     )
     for broken, rule in rules:
@@ -374,4 +399,27 @@ def _rules_of_proof(manifest: Manifest) -> Iterable[tuple[bool, str]]:
         (not manifest.expected.outcome.bad, "expected.outcome must be a failure in a proof"),
         (bool(manifest.partners), "partners must be empty in a proof"),
         (manifest.tests[-1:] != (manifest.victim,), "the victim must be the last of a proof's tests"),
+    )
+
+
+def _rules_of_mutant(manifest: Manifest) -> Iterable[tuple[bool, str]]:
+    mutant = manifest.mutant
+    if mutant is None:
+        return ()
+    problem = mutant.problem()
+    return (
+        (bool(problem), problem),
+        (manifest.proof is not None, "a capsule holds a proof or a mutant, not both"),
+        (
+            manifest.expected != Expected(outcome=Outcome.PASSED),
+            "expected must be passed, with no failure, for a mutant",
+        ),
+        (not manifest.determinism.pinned, "the capsule of a mutant must be pinned"),
+        (bool(manifest.partners), "partners must be empty for a mutant"),
+        (manifest.tests[-1:] != (manifest.victim,), "the victim must be the last of a mutant's tests"),
+        (len(set(manifest.tests)) < len(manifest.tests), "a mutant's tests must be there once each"),
+        (
+            any(axis != "network" for axis in manifest.conditions.differences(Conditions.baseline())),
+            "conditions must be neutral for a mutant",
+        ),
     )

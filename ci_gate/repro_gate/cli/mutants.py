@@ -10,11 +10,29 @@ import typer
 
 from repro_gate.cli.options import NoColor, Quiet, consoles_for, leave
 
-mutant_app = typer.Typer(help="Look at a mutant of a check's report, apply it, try it again.", no_args_is_help=True)
+mutant_app = typer.Typer(
+    help="Look at a mutant of a check's report, apply it, try it again, hand it on.", no_args_is_help=True
+)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="As the check told it.", show_default=False)]
 Report = Annotated[Path, typer.Option("--report", help="The check's report.json.", metavar="FILE")]
 _REPORT = Path("report.json")
+Tests = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TESTS]", help="Further tests than those of the report.", show_default=False),
+]
+SandboxName = Annotated[
+    str | None, typer.Option("--sandbox", help="auto, docker, bubblewrap or host.", show_default=False)
+]
+Python = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        help="An interpreter that has the project's dependencies (default: an environment is made).",
+        metavar="PATH",
+        show_default=False,
+    ),
+]
 
 
 @mutant_app.command()
@@ -43,20 +61,10 @@ def apply(
 @mutant_app.command()
 def run(
     mutant: Id,
-    tests: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TESTS]", help="Further tests than those of the report.", show_default=False),
-    ] = None,
+    tests: Tests = None,
     report: Report = _REPORT,
-    sandbox: Annotated[str | None, typer.Option(help="auto, docker, bubblewrap or host.", show_default=False)] = None,
-    python: Annotated[
-        str | None,
-        typer.Option(
-            help="An interpreter that has the project's dependencies (default: an environment is made).",
-            metavar="PATH",
-            show_default=False,
-        ),
-    ] = None,
+    sandbox: SandboxName = None,
+    python: Python = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -66,3 +74,26 @@ def run(
     consoles = consoles_for(quiet, no_color)
     order = RunOrder(mutant=mutant, report=report, tests=tuple(tests or ()), sandbox=sandbox, python=python)
     leave(lambda: run_again(order, Path.cwd(), consoles, dict(os.environ)), consoles)
+
+
+@mutant_app.command()
+def capsule(
+    mutant: Id,
+    tests: Tests = None,
+    report: Report = _REPORT,
+    capsules: Annotated[
+        str | None,
+        typer.Option(help="Write it there (default .repro-gate/capsules).", metavar="DIR", show_default=False),
+    ] = None,
+    sandbox: SandboxName = None,
+    python: Python = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+) -> None:
+    """Try a survivor again, and write it as one file that `repro-gate replay` replays anywhere."""
+    from repro_gate.cli.mutating import RunOrder
+    from repro_gate.cli.surviving import run_pack
+
+    consoles = consoles_for(quiet, no_color)
+    order = RunOrder(mutant=mutant, report=report, tests=tuple(tests or ()), sandbox=sandbox, python=python)
+    leave(lambda: run_pack(order, capsules, Path.cwd(), consoles, dict(os.environ)), consoles)

@@ -16,13 +16,13 @@ from rich.text import Text
 
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal
-from repro_gate.config import find_root, load
+from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ExitCode, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.gates.mutation.wording import sentence
 from repro_gate.model import CheckReport, Mutant, MutantOutcome, MutantResult, MutationReport, NotTested
 from repro_gate.pipeline.mutant_run import MutantRun, run_mutant
-from repro_gate.pipeline.request import system_effects
+from repro_gate.pipeline.request import Effects, system_effects
 from repro_gate.report import reading
 from repro_gate.report.words import counted, visible
 
@@ -179,33 +179,42 @@ def _declared(data: bytes) -> str:
         return "utf-8"
 
 
+def run_of(found: Found, order: RunOrder, directory: Path, settings: Settings, effects: Effects) -> MutantRun:
+    """What is to be tried where."""
+    return MutantRun(
+        mutant=found.mutant,
+        source=found.source,
+        selection=found.selection,
+        named=order.tests,
+        directory=directory,
+        settings=settings,
+        python=order.python or settings.python,
+        effects=effects,
+    )
+
+
+def known_here(found: Found, directory: Path) -> None:
+    """Refuse a work tree whose file is neither what the mutant was made of nor mutated. Raises UsageError."""
+    _read(file_of(found.mutant, directory), (found.source, found.mutant.text))
+
+
 def run_again(order: RunOrder, directory: Path, terminal: Terminal, environ: Mapping[str, str]) -> int:
     """Try it in the present work tree: 0 if a test notices it, 1 if none does, 3 if that cannot be told."""
     found = find(order.mutant, order.report)
-    _read(file_of(found.mutant, directory), (found.source, found.mutant.text))
+    known_here(found, directory)
     settings = load(find_root(directory), {"sandbox": order.sandbox}, environ)
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         bar.phase(f"trying mutant {found.mutant.id}", 1)
-        tried = run_mutant(
-            MutantRun(
-                mutant=found.mutant,
-                source=found.source,
-                selection=found.selection,
-                named=order.tests,
-                directory=directory,
-                settings=settings,
-                python=order.python or settings.python,
-                effects=system_effects(bar),
-            )
-        )
+        tried = run_mutant(run_of(found, order, directory, settings, system_effects(bar)))
     for note in tried.notes:
         terminal.err.print(f"note: {note}", markup=False, soft_wrap=True)
-    for line in _became(tried.result):
+    for line in became(tried.result):
         terminal.out.print(Text(visible(line)), soft_wrap=True)
     return int(_CODES[tried.result.outcome])
 
 
-def _became(result: MutantResult) -> Iterator[str]:
+def became(result: MutantResult) -> Iterator[str]:
+    """What came of it, in words; not safe to print as they are."""
     yield f"mutant {result.mutant.id} of {result.mutant.file}, {sentence(result.mutant)}"
     match result.outcome:
         case MutantOutcome.KILLED | MutantOutcome.TIMEOUT:

@@ -43,10 +43,14 @@ def run_replay(order: ReplayOrder, terminal: Terminal, environ: Mapping[str, str
         from repro_gate.cli.proving import run_proof
 
         return run_proof(manifest, manifest.proof, order, terminal, environ)
+    if manifest.mutant is not None and order.head is None:
+        from repro_gate.cli.surviving import run_survivor
+
+        return run_survivor(manifest, manifest.mutant, order, terminal, environ)
     if order.head is not None:
         raise UsageError(
-            "`--head` is for the capsule of a proof, and this is that of a failure.",
-            next_step="Leave it out: the failure is replayed in what is checked out.",
+            f"`--head` is for the capsule of a proof, and this is that of a {'mutant' if manifest.mutant else 'failure'}.",
+            next_step="Leave it out: it is replayed in what is checked out.",
         )
     return _replay_failure(manifest, order, terminal, environ)
 
@@ -55,7 +59,7 @@ def _replay_failure(
     manifest: capsule.Manifest, asked: ReplayOrder, terminal: Terminal, environ: Mapping[str, str]
 ) -> int:
     path, python = asked.path, asked.python
-    repo = _checkout(manifest, asked.repo)
+    repo = checkout(manifest, asked.repo)
     directory = (repo / manifest.project.root).resolve()
     missing = _missing(manifest, directory, repo.resolve())
     if missing:
@@ -74,7 +78,7 @@ def _replay_failure(
         cwd_on_path=manifest.cwd_on_path,
         image_python=order.python or settings.python or "python3",
     )
-    _warn(manifest, repo, terminal)
+    warn(manifest, repo, terminal)
     count = asked.times or manifest.determinism.verified.of or 5
     numbers = iter(range(1, count + 1))
     with open_lab(request, system_effects()) as (lab, _, _):
@@ -104,7 +108,7 @@ def with_network_of(settings: Settings, manifest: capsule.Manifest, terminal: Te
     return dataclasses.replace(manifest, conditions=dataclasses.replace(manifest.conditions, network=settings.network))
 
 
-def _checkout(manifest: capsule.Manifest, named: Path | None) -> Path:
+def checkout(manifest: capsule.Manifest, named: Path | None) -> Path:
     """The checkout that was named, or the one around what was named or around this directory."""
     if named is None or not named.is_dir():
         return named or find_tree(Path.cwd())[0]
@@ -136,7 +140,8 @@ def _say(one: Replay, number: int, count: int, terminal: Terminal) -> None:
     terminal.out.print(Text(f"  {number}/{count} {what}  {said}"), soft_wrap=True)
 
 
-def _warn(manifest: capsule.Manifest, repo: Path, terminal: Terminal) -> None:
+def warn(manifest: capsule.Manifest, repo: Path, terminal: Terminal) -> None:
+    """Say in what this checkout is not the one that the capsule was made from."""
     here = head(repo)
     expected = manifest.project.commit
     if expected and here.commit and here.commit != expected:

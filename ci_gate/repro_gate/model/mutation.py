@@ -6,6 +6,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from repro_gate.model.verdict import CapsuleRef
+
 
 class Site(enum.StrEnum):
     """When a mutant's code runs: in calls (its code object can be exchanged in a fork), or while the module is imported."""
@@ -69,7 +71,7 @@ class MutantResult:
 
     ``by_new_test``: only tests of this change kill it. ``confirmed``: seen on disk in a fresh process. ``tests`` is
     how many tests ran against it, ``why`` a sentence where the outcome needs one; ``selection`` are those tests, in order: the
-    ones that run its lines, or all, where only all can tell.
+    ones that run its lines, or all, where only all can tell; ``capsule`` holds all of this, of a survivor.
     """
 
     mutant: Mutant
@@ -80,6 +82,7 @@ class MutantResult:
     tests: int = 0
     why: str = ""
     selection: tuple[str, ...] = ()
+    capsule: CapsuleRef | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,6 +196,11 @@ class MutationReport:
     def survivors(self) -> tuple[MutantResult, ...]:
         """Those that no test notices, confirmed on disk."""
         return tuple(each for each in self.tested if each.outcome is MutantOutcome.SURVIVED and each.confirmed)
+
+    @property
+    def packed(self) -> tuple[MutantResult, ...]:
+        """Those of which there is a capsule."""
+        return tuple(each for each in self.tested if each.capsule is not None)
 
     @property
     def score(self) -> float | None:

@@ -18,7 +18,6 @@ from repro_gate.change import (
     Pair,
     claims,
     describe,
-    head,
     messages_between,
     open_repository,
     resolve,
@@ -46,13 +45,12 @@ from repro_gate.model import (
     Trouble,
     Verdict,
 )
-from repro_gate.pipeline.bench import distributions, sandbox_for
+from repro_gate.pipeline.bench import sandbox_for
 from repro_gate.pipeline.coverage_files import write_files
 from repro_gate.pipeline.instrumented import Instrumented
 from repro_gate.pipeline.mutation import judge_mutants
-from repro_gate.pipeline.proofs import Packing, pack_proofs, packable
+from repro_gate.pipeline.packing import Packer
 from repro_gate.pipeline.provision import Provision
-from repro_gate.pipeline.publish import Publisher
 from repro_gate.pipeline.request import Effects, Request
 from repro_gate.pipeline.scan import scan_in
 from repro_gate.pipeline.stages import LabBench
@@ -73,7 +71,7 @@ class CheckRequest:
 
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
     ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
-    change of the settings. ``capsules`` is where proofs are packed, None: nowhere. ``coverage_files`` are files to write
+    change of the settings. ``capsules`` is where proofs and survivors are packed, None: nowhere. ``coverage_files`` are files to write
     from the instrumented run of head, by format. ``report`` is where report.json will be, as the user named it, or empty.
     """
 
@@ -318,44 +316,24 @@ class _Check:
         return prove(case, bench, said, policy)
 
     def _pack(self, bench: LabBench, subject: Subject, provision: Provision) -> None:
-        """Each proof of a gate that passed as a capsule; whatever ends it, the results are there already."""
-        into = self.request.capsules
-        place = next((at for at, result in enumerate(self.results) if result.gate == GATE), None)
-        if into is None or place is None or self.results[place].verdict is not GateVerdict.PASS:
+        """Proofs and shown survivors as capsules; whatever ends it, the results are there already."""
+        request = self.request
+        if request.capsules is None:
             return
-        publisher = self._publisher(into, bench)
-        packing = Packing(
-            bench=bench,
-            arguments=bench.lab(HEAD).arguments,
-            publisher=publisher,
-            provision=provision,
-            overlay=subject.overlay,
+        packer = Packer(
+            into=request.capsules,
+            here=request.directory,
             base=self.pair.base_sha,
-            times=self.request.settings.replays,
+            head=self.pair.head_sha,
+            settings=request.settings,
+            effects=self.effects,
+            bench=bench,
+            subject=subject,
+            provision=provision,
         )
-        self.effects.progress.phase("packing capsules", len(packable(self.results[place])))
-        for result, notes in pack_proofs(self.results[place], packing):
+        for place, result, notes in packer.all(tuple(self.results)):
             self.results[place] = result
             self.notes += notes
-            self.effects.progress.advance()
-
-    def _publisher(self, into: Path, bench: LabBench) -> Publisher:
-        effects, lab = self.effects, bench.lab(HEAD)
-        return Publisher(
-            directory=into,
-            here=self.request.directory,
-            head=Head(commit=self.pair.head_sha, repository=head(self.request.directory).repository),
-            root=lab.project.subdirectory,
-            sandbox=lab.sandbox,
-            seed=0,
-            environ=effects.environ,
-            redact=self.request.settings.redact,
-            key=effects.random_bytes(32),
-            now=effects.stamp,
-            distributions=distributions(lab),
-            interpreter={"implementation": "CPython", "version": lab.project.interpreter.version},
-            cwd_on_path=lab.project.cwd_on_path,
-        )
 
     def _candidates(self, case: Case, bench: LabBench) -> Candidates:
         head = bench.collect(HEAD, Conditions())

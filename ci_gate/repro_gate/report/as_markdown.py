@@ -108,13 +108,19 @@ def _ended(sentence: str) -> str:
 
 
 def _replays(gate: GateResult) -> Iterator[str]:
-    """How to see the proofs again, from their capsules."""
+    """How to see proofs and survivors again, from their capsules."""
     packed = [proof.capsule for proof in gate.proved[:_MOST] if proof.capsule is not None]
-    if packed:
-        yield "Red on base and green on head again, in a checkout that has both commits:"
-        yield ""
-        yield from console([replay_command(capsule.path) for capsule in packed])
-        yield ""
+    survivors = gate.mutation.packed if gate.mutation is not None else ()
+    surviving = [each.capsule for each in survivors if each.capsule is not None]
+    for words, capsules in (
+        ("Red on base and green on head again, in a checkout that has both commits:", packed),
+        ("The same survivors again, in a checkout of the commit:", surviving),
+    ):
+        if capsules:
+            yield words
+            yield ""
+            yield from console([replay_command(capsule.path) for capsule in capsules])
+            yield ""
 
 
 def _of_gate(gate: GateResult) -> Iterator[str]:
@@ -145,7 +151,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
             told = code(failure_line(proof.failure)) if proof.failure else ""
             yield f"| {code(proof.id)} | {code(str(proof.reason))} | {told} |"
         yield ""
-        yield from _replays(gate)
+    yield from _replays(gate)
     if gate.refused:
         yield "| refused test | reason | why |"
         yield "|---|---|---|"

@@ -50,7 +50,17 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         yield from (f"  | {line}" for line in finding.output.splitlines())
         if finding.next_step:
             yield f"  next: {finding.next_step}"
+    yield from _survivors(gate)
     cut = sum(max(0, len(items) - _MOST) for items in (gate.proved, gate.refused, gate.findings))
     if cut:
         yield f"… and {cut} more; `--report-json FILE` lists all"
     yield from (f"note: {note}" for note in gate.notes)
+
+
+def _survivors(gate: GateResult) -> Iterator[str]:
+    """The capsules of the mutants that are shown."""
+    for each in gate.mutation.packed if gate.mutation is not None else ():
+        if each.capsule is not None:
+            yield f"mutant   {each.mutant.id}"
+            yield f"         capsule: {each.capsule.id} (survives, {counted(each.capsule.of, 'replay')})"
+            yield f"         {replay_command(each.capsule.path)}"

@@ -10,6 +10,8 @@ from typing import Any
 
 from repro_gate.model import Control, Mutant, MutantResult, MutationReport, NotTested
 from repro_gate.model.edit import Edit
+from repro_gate.report.as_json import capsule_entry
+from repro_gate.report.words import replay_command
 
 
 def entry(report: MutationReport) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def _tested(result: MutantResult, report: MutationReport, selection: int) -> dic
         "tests": result.tests,
         "why": result.why or None,
         "selection": selection,
+        "capsule": capsule_entry(result.capsule) if result.capsule else None,
+        "replay": replay_command(result.capsule.path) if result.capsule else None,
     }
 
 

@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError
 
 from repro_gate.errors import EvidenceRefused
 from repro_gate.model import (
-    CapsuleRef,
     Cause,
     CheckReport,
     Conditions,
@@ -39,7 +38,7 @@ from repro_gate.model import (
 from repro_gate.report.as_json import SCHEMA
 from repro_gate.report.reading_coverage import Coverage
 from repro_gate.report.reading_mutation import Mutation
-from repro_gate.report.strict import MANY, Part, Texts, Whole
+from repro_gate.report.strict import MANY, Capsule, Part, Texts, Whole
 
 _CODE = re.compile(r"[a-z][a-z0-9_-]{0,60}")
 LARGEST = 64 * 2**20  # bytes
@@ -76,20 +75,6 @@ class _Failure(Part):
                 for each in self.frames
             ),
             fingerprint=self.fingerprint,
-        )
-
-
-class _Capsule(Part):
-    path: str
-    id: str
-    determinism: str
-    pinned: bool
-    replays: Annotated[list[Whole], Field(min_length=2, max_length=2)]
-
-    def made(self) -> CapsuleRef:
-        k, of = self.replays
-        return CapsuleRef(
-            path=self.path, id=self.id, pinned=self.pinned, determinism=self.determinism, replayed=k, of=of
         )
 
 
@@ -131,7 +116,7 @@ class _Test(Part):
     seconds: _Seconds
     failure: _Failure | None
     output: str
-    capsule: _Capsule | None
+    capsule: Capsule | None
 
     def made(self) -> TestVerdict:
         known = self.cause is not None or bool(self.role or self.others or self.interventions)
@@ -224,7 +209,7 @@ class _Proved(Part):
     exercise: str
     conditions: dict[str, Any]
     by_dependency: bool
-    capsule: _Capsule | None
+    capsule: Capsule | None
     replay: str | None
 
     def made(self) -> Proved:

@@ -25,7 +25,7 @@ from repro_gate.model import (
     Way,
 )
 from repro_gate.model.edit import Edit
-from repro_gate.report.strict import MANY, Part, Texts, Whole
+from repro_gate.report.strict import MANY, Capsule, Part, Texts, Whole
 
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
@@ -82,6 +82,8 @@ class _Tested(_Mutant):
     tests: Whole
     why: str | None
     selection: Whole
+    capsule: Capsule | None
+    replay: str | None
 
     def made(self, sources: dict[str, str], selections: list[tuple[str, ...]]) -> MutantResult:
         if self.selection >= len(selections):
@@ -95,6 +97,7 @@ class _Tested(_Mutant):
             tests=self.tests,
             why=self.why or "",
             selection=selections[self.selection],
+            capsule=self.capsule.made() if self.capsule else None,
         )
 
 

@@ -61,15 +61,17 @@ def judge(case: Case, bench: Bench, policy: Policy) -> GateResult:
     return decide(report, case, policy, waived)
 
 
-def try_on_disk(case: Case, bench: Bench, policy: Policy, mutant: Mutant) -> MutantResult:
-    """One mutant on disk in fresh processes, with its controls: what a person asks for by hand."""
+def try_on_disk(case: Case, bench: Bench, policy: Policy, mutant: Mutant, times: int = 1) -> Iterator[MutantResult]:
+    """One mutant on disk in fresh processes, so many times, beside one run of its controls: what a person asks for."""
     trials = _trials(case, bench, policy)
-    settled = trials.settle([mutant], Way.DISK)[mutant.id]
-    if settled.result is not None:
-        return settled.result
-    if settled.missed is not None and not settled.exposed:
-        return settled.missed
-    return _inconclusive(mutant, settled)
+    for _ in range(times):
+        settled = trials.settle([mutant], Way.DISK)[mutant.id]
+        if settled.result is not None:
+            yield settled.result
+        elif settled.missed is not None and not settled.exposed:
+            yield settled.missed
+        else:
+            yield _inconclusive(mutant, settled)
 
 
 def _trials(case: Case, bench: Bench, policy: Policy) -> Trials:
