@@ -73,6 +73,7 @@ class CheckRequest:
     ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
     change of the settings. ``capsules`` is where proofs and survivors are packed, None: nowhere. ``coverage_files`` are files to write
     from the instrumented run of head, by format. ``report`` is where report.json will be, as the user named it, or empty.
+    ``mutant_seconds`` is the least that a test may take on a mutant, None: as documented.
     """
 
     directory: Path
@@ -87,6 +88,7 @@ class CheckRequest:
     capsules: Path | None = None
     coverage_files: Mapping[str, Path] = field(default_factory=dict)
     report: str = ""
+    mutant_seconds: float | None = None
 
 
 def resolve_change(
@@ -382,6 +384,7 @@ class _Check:
             effects=self.effects,
             command=request.command,
             report=request.report,
+            least_seconds=request.mutant_seconds,
         )
 
     def _write_coverage(self, subject: Subject, runs: Instrumented, directory: Path) -> None:

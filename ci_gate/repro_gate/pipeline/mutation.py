@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -127,8 +127,9 @@ def judge_mutants(
     effects: Effects,
     command: str,
     report: str,
+    least_seconds: float | None = None,
 ) -> GateResult:
-    """The whole gate on one change. Raises ConfigError where head's file of waivers cannot be read."""
+    """The whole gate on one change; ``least_seconds`` None: as the policy has it. Raises ConfigError where head's file of waivers cannot be read."""
     today = effects.now().date()
     files = [
         Touched(path=file.path, text=file.head, lines=file.added)
@@ -147,6 +148,8 @@ def judge_mutants(
         files, recording, makers(settings), known, seed=subject.pair.head_sha, command=command, report=report
     )
     policy = policy_of(settings, level, today=today, clock=effects.monotonic, memory_bytes=memory_of(settings, effects))
+    if least_seconds is not None:
+        policy = replace(policy, least_seconds=least_seconds)
     return judge(case, bench, policy)
 
 
