@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from repro_gate.errors import TreeTooLarge
 from repro_gate.experiment import find_tree, tree
+from repro_gate.experiment.coding import decoded
 from tests.conftest import write_files
 
 NO_LIMIT = 1 << 40
@@ -294,7 +295,7 @@ def test_a_text_is_put_where_nothing_was(tmp_path: Path) -> None:
     ],
 )
 def test_a_source_is_read_as_python_reads_it_and_put_back_as_it_was(tmp_path: Path, content: bytes) -> None:
-    text = tree.source_text(content)
+    text = decoded(content)
     assert "\ufffd" not in text
     tree.put_text(tmp_path, "core.py", text)
     assert (tmp_path / "core.py").read_bytes() == content
@@ -306,4 +307,4 @@ def test_a_source_is_read_as_python_reads_it_and_put_back_as_it_was(tmp_path: Pa
 )
 def test_a_source_that_lies_about_its_encoding_is_read_as_utf_8(head: bytes) -> None:
     content = head + b"answer = '\xc3\xa9\xff'\n"
-    assert tree.source_text(content) == content.decode("utf-8", "replace")
+    assert decoded(content) == content.decode("utf-8", "replace")

@@ -4,10 +4,11 @@ Belongs here: trees copied fresh, test processes, their protocol, recovery from 
 to them. Does not belong here: which experiments to run and what results mean (flake, gates).
 """
 
+from repro_gate.experiment.coding import decoded, encoded
 from repro_gate.experiment.environment import looks_secret, visible_environment
 from repro_gate.experiment.lab import Job, Lab
 from repro_gate.experiment.project import Project, find_tree
-from repro_gate.experiment.tree import put_text, source_text
+from repro_gate.experiment.tree import put_text
 from repro_gate.experiment.tree import remove as tree_wipe
 from repro_gate.experiment.wiring import (
     ENVIRONMENTS,
@@ -30,13 +31,14 @@ __all__ = [
     "Lab",
     "Project",
     "arrange",
+    "decoded",
+    "encoded",
     "find_tree",
     "leaves_checkout",
     "looks_secret",
     "plugin_files",
     "plugin_root",
     "put_text",
-    "source_text",
     "start_of",
     "tree_wipe",
     "visible_environment",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import fnmatch
 import glob
-import io
 import os
 import shutil
 import stat
-import tokenize
 from pathlib import Path
 
 from repro_gate.errors import DiskFull, TreeTooLarge
+from repro_gate.experiment.coding import encoded
 
 # Never part of what tests need; virtual environments are recognised by their pyvenv.cfg.
 _SKIPPED = frozenset(
@@ -121,36 +120,9 @@ def put_text(tree: Path, path: str, text: str) -> None:
     """
     file = tree / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(_encoded(text))
+    file.write_bytes(encoded(text))
     for compiled in (file.parent / "__pycache__").glob(f"{glob.escape(file.stem)}.*"):
         compiled.unlink()
-
-
-def source_text(content: bytes) -> str:
-    """A Python source as text, by the encoding that it declares; newlines and a byte order mark stay in it.
-
-    What cannot be read so is read as UTF-8 with marks for what is none. ``put_text`` writes it back.
-    """
-    try:
-        text = content.decode(_declared(content))
-        text.encode("utf-8")
-    except (SyntaxError, LookupError, ValueError):
-        return content.decode("utf-8", "replace")
-    return text
-
-
-def _encoded(text: str) -> bytes:
-    """A Python source in the encoding that it declares, if it can be, or else as Python expects it."""
-    data = text.encode("utf-8", "surrogatepass")
-    try:
-        return text.encode(_declared(data))
-    except (SyntaxError, LookupError, ValueError):
-        return data
-
-
-def _declared(content: bytes) -> str:
-    """The name of a source's encoding. A byte order mark is a character of the text. Raises SyntaxError."""
-    return tokenize.detect_encoding(io.BytesIO(content).readline)[0].removesuffix("-sig")
 
 
 def snapshot(tree: Path) -> Snapshot:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from repro_gate.change import statements
 from repro_gate.config import Settings
+from repro_gate.experiment import encoded
 from repro_gate.gates.fail_to_pass import Bench
 from repro_gate.gates.mutation import NEXT_STEP, Case, Policy, Reason, judge
 from repro_gate.model import Finding, GateResult, Level, Mutant, Outcome, Recording, Side, Waiver
@@ -77,7 +78,7 @@ def case_of(
 ) -> Case:
     """The gate's case. ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty."""
     made = {file.path: makers.make(file.path, file.text, file.lines) for file in files}
-    spans = {file.path: statements(file.text.encode("utf-8", "surrogatepass")) for file in files}
+    spans = {file.path: statements(encoded(file.text)) for file in files}
     everywhere = {file.path: range(1, file.text.count("\n") + 2) for file in files}
 
     def whole(path: str, lines: Iterable[int]) -> frozenset[int]:

@@ -34,7 +34,7 @@ from repro_gate.change import (
 )
 from repro_gate.change.layout import is_configuration, is_prose, is_pytest_file
 from repro_gate.environment import OnDisk, import_roots
-from repro_gate.experiment import source_text
+from repro_gate.experiment import decoded, encoded
 from repro_gate.gates.coverage import ChangedFile
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
@@ -87,7 +87,7 @@ class Subject:
     def text(self, path: str) -> str | None:
         """The text of a file of head; None where there is none."""
         file = self.trees[Side.HEAD] / path
-        return source_text(file.read_bytes()) if file.is_file() else None
+        return decoded(file.read_bytes()) if file.is_file() else None
 
 
 def open_subject(
@@ -209,7 +209,7 @@ def module_of(path: str, roots: Sequence[str]) -> str:
 def _text(repository: Repository, sha: str) -> str | None:
     if not sha or not sha.strip("0"):
         return None
-    return source_text(repository.blob(sha))
+    return decoded(repository.blob(sha))
 
 
 def _whole(source: str | None, lines: frozenset[int]) -> frozenset[int]:
@@ -217,7 +217,7 @@ def _whole(source: str | None, lines: frozenset[int]) -> frozenset[int]:
     if source is None or not lines:
         return frozenset()
     try:
-        spans = statements(source.encode("utf-8"))
+        spans = statements(encoded(source))
     except SyntaxError:
         return frozenset()
     return frozenset().union(*(spans[line] for line in lines if line in spans))
