@@ -26,6 +26,7 @@ _TOOLS = (4, 3, 5, 2)  # ids of sys.monitoring that debuggers and coverage do no
 _MOST_FRAMES = 100_000  # of code that is followed line by line; those that ended by an exception are left behind
 
 Tracer = Callable[[FrameType, str, Any], Any]
+Ran = dict[str, tuple[frozenset[int], frozenset[tuple[int, int]]]]
 
 
 class File:
@@ -78,6 +79,18 @@ class Lines:
             file.arcs.update(file.implied[line] for line in file.implied.keys() & file.lines)
         recorded = {file.path: [_ranges(file.lines), _pairs(file.arcs)] for file in ran if file.wanted is None}
         return {**({"lines": lines} if lines else {}), **({"ran": recorded} if recorded else {})}
+
+    def recorded(self) -> Ran:
+        """What ran of recorded files since ``begin``, to be kept."""
+        ran = (file for file in self._files if file.wanted is None and file.lines)
+        return {file.path: (frozenset(file.lines), frozenset(file.arcs)) for file in ran}
+
+    def add(self, ran: Ran) -> None:
+        """Have it run in this test, too."""
+        for file in self._files:
+            if file.wanted is None and file.path in ran:
+                file.lines.update(ran[file.path][0])
+                file.arcs.update(ran[file.path][1])
 
     def of(self, filename: str) -> File | None:
         """The watched or recorded file that has this name, or None."""

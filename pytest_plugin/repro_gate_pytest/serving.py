@@ -15,6 +15,7 @@ from repro_gate_pytest import absence, axes, evidence, facts, failure, foreign, 
 from repro_gate_pytest.channel import Channel
 from repro_gate_pytest.enlist import Enlistment
 from repro_gate_pytest.runner import Runner, conditions_of
+from repro_gate_pytest.shared import Shared
 
 _exit = os._exit
 _CHUNK = 400
@@ -77,6 +78,8 @@ class Serving:
         zones = failure.Zones(self._enlistment.tree, files)
         runner = Runner(session, zones, self._enlistment.observers)
         session.config.pluginmanager.register(runner, "repro-gate-runner")
+        if self._enlistment.lines is not None and self._enlistment.start.get("record"):
+            session.config.pluginmanager.register(Shared(self._enlistment.lines), "repro-gate-shared")
         self._tell_of_imports()
         self._announce(session, zones)
         _prepare(session, fork=self._enlistment.fork)
