@@ -10,7 +10,7 @@ VERSIONS := 3.11 3.12 3.13
 # One worker more than a small CI machine has cores: tests often wait for processes that they started.
 PYTEST_ARGS ?= -n 3 --dist worksteal
 
-.PHONY: help setup demo test lint test-unit test-deep test-versions corpus bench format lock bubblewrap clean
+.PHONY: help setup demo test lint test-unit test-deep test-versions corpus mutants bench format lock bubblewrap clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -50,6 +50,9 @@ test-deep: setup bubblewrap ## what `make test` leaves out: every shape of a cha
 
 corpus: setup bubblewrap ## what the fail-to-pass gate says of each shape of a pull request, in each sandbox, three times
 	tools/with-docker.sh $(BIN)/python -m tests.corpus.table $(CORPUS_ARGS)
+
+mutants: setup ## what the mutation gate says of each mutant of a corpus, against plain runs of the suite
+	$(BIN)/python -m tests.mutation_corpus.table $(MUTANTS_ARGS)
 
 bench: setup ## measure what the documentation claims
 	$(BIN)/python benchmarks/run.py
