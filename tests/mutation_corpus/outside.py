@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutation_corpus.shape import CODE, FAIL, PASS, TESTS, Shape, change
+from tests.mutation_corpus.shape import CODE, FAIL, NEUTRAL, PASS, TESTS, Shape, change
 
 SHAPES = (
     Shape(
@@ -15,13 +15,15 @@ SHAPES = (
             "def squares(n):\n    return [x * x for x in range(n)]\n\n\nTABLE = squares(4)\n",
             "from shop.code import TABLE\n\n\ndef test_table():\n    assert TABLE[3] == 9\n",
         ),
+        # Only the first four squares are looked at.
+        survivors=("5: squares(4) -> squares(5)",),
     ),
     Shape(
         name="decorator-argument-at-import",
         trap="the argument of a decorator is made when the test module is imported",
-        verdict=FAIL,
-        reason="survivors",
-        tested=6,
+        verdict=PASS,
+        reason="all_detected",
+        tested=11,
         head=change(
             "def limit(n):\n    top = n + 1\n\n    def around(function):\n        def inner(x):\n            return function(min(x, top))\n\n"
             "        return inner\n\n    return around\n",
@@ -33,29 +35,31 @@ SHAPES = (
         trap="no function holds them: only a fresh process sees them changed",
         verdict=FAIL,
         reason="survivors",
-        tested=5,
+        tested=8,
         head=change(
             "LIMIT = 3\nNAMES = {'a': 1}\nSPARE = 7\n",
             "from shop import code\n\n\ndef test_limit():\n    assert code.LIMIT == 3\n    assert code.NAMES == {'a': 1}\n",
         ),
+        survivors=("3: SPARE = 7 -> SPARE = 8", "3: SPARE = 7 -> SPARE = None"),
     ),
     Shape(
         name="class-body",
         trap="attributes and defaults are made when the class is",
         verdict=FAIL,
         reason="survivors",
-        tested=5,
+        tested=7,
         head=change(
             "class Box:\n    size = 3\n    spare = 4\n\n    def grow(self, by=2):\n        return self.size + by\n",
             "from shop.code import Box\n\n\ndef test_grow():\n    assert Box().grow() == 5\n",
         ),
+        survivors=("3: spare = 4 -> spare = 5", "3: spare = 4 -> spare = None"),
     ),
     Shape(
         name="child-process-product",
         trap="tests start the product as a process, which reads the file and knows of no exchange",
-        verdict=FAIL,
-        reason="survivors",
-        tested=5,
+        verdict=NEUTRAL,
+        reason="not_covered",
+        tested=0,
         head=change(
             "import sys\n\n\ndef main(words):\n    print(len(words) + 1)\n    return 0 if words else 2\n\n\n"
             "if __name__ == '__main__':\n    sys.exit(main(sys.argv[1:]))\n",
@@ -63,6 +67,9 @@ SHAPES = (
             "    done = subprocess.run([sys.executable, '-m', 'shop.code', 'a'], capture_output=True, text=True)\n"
             "    assert (done.returncode, done.stdout) == (0, '2\\n')\n",
         ),
+        # No line of a child process is recorded: what only children run is nobody's to accuse.
+        untested={"not-covered": 10},
+        states={5: "not-covered"},
     ),
     Shape(
         name="child-process-beside-calls",
@@ -82,55 +89,65 @@ SHAPES = (
         trap="a mutant that never ends: noticed, but only by waiting",
         verdict=PASS,
         reason="all_detected",
-        tested=8,
+        tested=13,
         head=change(
             "def halvings(n):\n    count = 0\n    while n > 1:\n        n = n // 2\n        count += 1\n    return count\n",
             "from shop.code import halvings\n\n\ndef test_halvings():\n    assert [halvings(n) for n in (1, 2, 3, 4)] == [0, 1, 1, 2]\n",
         ),
         settings={"max_timeouts": 9},
+        # One halves nothing for ever: 0 // 2 is 0.
+        timeouts=("3: n > 1 -> not (n > 1)",),
     ),
     Shape(
         name="hang-in-c",
         trap="a lock that is taken twice does not end by a signal's handler",
         verdict=PASS,
         reason="all_detected",
-        tested=3,
+        tested=6,
         head=change(
             "import threading\n\nLOCK = threading.Lock()\n\n\ndef twice(f):\n    LOCK.acquire()\n    f()\n    LOCK.release()\n    return 1\n",
             "from shop.code import twice\n\n\ndef test_twice():\n    seen = []\n"
             "    assert twice(lambda: seen.append(1)) + twice(lambda: seen.append(2)) == 2\n    assert seen == [1, 2]\n",
         ),
         settings={"max_timeouts": 9},
+        timeouts=("9: LOCK.release() -> pass",),
     ),
     Shape(
         name="memory-hog",
         trap="a mutant that takes all memory must not take the runner with it",
-        verdict=PASS,
-        reason="all_detected",
-        tested=3,
+        verdict=FAIL,
+        reason="survivors",
+        tested=11,
         head=change(
-            "def blocks(n):\n    found = []\n    while len(found) < n:\n        found.append(bytearray(10_000_000))\n    return len(found)\n",
+            "def blocks(n):\n    found = []\n    while n > 0:\n        found.append(bytearray(10_000_000))\n        n -= 1\n    return len(found)\n",
             "from shop.code import blocks\n\n\ndef test_blocks():\n    assert blocks(2) == 2\n",
         ),
         settings={"max_timeouts": 9, "memory_limit": 600},
+        # Blocks are counted, and nobody looks at their size.
+        survivors=(
+            "4: bytearray(10_000_000) -> bytearray(10000001)",
+            "4: found.append(bytearray(10_000_000)) -> found.append(None)",
+        ),
     ),
     Shape(
         name="mutant-that-exits",
         trap="os._exit(0) in a mutant looks like a run that went well",
-        verdict=PASS,
-        reason="all_detected",
+        verdict=FAIL,
+        reason="survivors",
         tested=4,
         head=change(
             "import os\n\n\ndef check(x):\n    if x > 3:\n        os._exit(0)\n    return True\n",
             "from shop.code import check\n\n\ndef test_check():\n    assert check(3)\n    assert check(1)\n",
         ),
+        survivors=("5: x > 3 -> x > 4",),
+        untested={"not-covered": 3},
     ),
     Shape(
         name="mutant-that-raises-SystemExit",
         trap="SystemExit and KeyboardInterrupt are no exceptions that everybody catches",
         verdict=PASS,
         reason="all_detected",
-        tested=4,
+        tested=7,
         head=change(
             "import sys\n\n\ndef check(x):\n    if x > 3:\n        sys.exit(0)\n    return True\n",
             "import pytest\nfrom shop.code import check\n\n\ndef test_check():\n    assert check(3)\n\n\n"
@@ -142,7 +159,7 @@ SHAPES = (
         trap="KeyboardInterrupt ends the session: no test failed, and none passed",
         verdict=PASS,
         reason="all_detected",
-        tested=4,
+        tested=5,
         head=change(
             "def check(x):\n    if x > 3:\n        raise KeyboardInterrupt\n    return True\n",
             "from shop.code import check\n\n\ndef test_check():\n    assert check(3)\n\n\n"
@@ -154,34 +171,43 @@ SHAPES = (
         trap="the must-die control raises, and the product swallows it: nothing seems to be measured",
         verdict=FAIL,
         reason="survivors",
-        tested=4,
+        tested=8,
         head=change(
             "def parse(x):\n    return int(x) + 1\n\n\ndef safely(x):\n    try:\n        return parse(x)\n    except BaseException:\n        return 0\n",
             "from shop.code import safely\n\n\ndef test_bad():\n    assert safely('x') == 0\n",
+        ),
+        # What parse does with a number is asked of nobody, and None is no number either.
+        survivors=(
+            "2: int(x) + 1 -> int(x) + 2",
+            "2: int(x) + 1 -> int(x) - 1",
+            "2: int(x) -> int(None)",
+            "7: parse(x) -> parse(None)",
         ),
     ),
     Shape(
         name="tests-in-threads",
         trap="a mutant in a thread: its exception reaches no test",
-        verdict=FAIL,
-        reason="survivors",
-        tested=4,
+        verdict=PASS,
+        reason="all_detected",
+        tested=11,
         head=change(
             "import threading\n\n\ndef count(words, into):\n    into.append(len(words) + 1)\n\n\n"
-            "def start(words, into):\n    thread = threading.Thread(target=count, args=(words, into))\n    thread.start()\n    thread.join()\n",
-            "from shop.code import start\n\n\ndef test_count():\n    found = []\n    start(['a'], found)\n    assert found == [2]\n",
+            "def start(words, into):\n    thread = threading.Thread(target=count, args=(words, into))\n    thread.start()\n    return thread\n",
+            "from shop.code import start\n\n\ndef test_count():\n    found = []\n    start(['a'], found).join()\n    assert found == [2]\n",
         ),
     ),
     Shape(
         name="import-fails-in-the-mutant",
         trap="a module that cannot be imported fails no test by name, it fails whole files",
-        verdict=PASS,
-        reason="all_detected",
-        tested=3,
+        verdict=FAIL,
+        reason="survivors",
+        tested=5,
         head=change(
             "SIZES = [1, 2]\nFIRST = SIZES[1]\n",
             "from shop.code import FIRST\n\n\ndef test_first():\n    assert FIRST == 2\n",
         ),
+        # The first one is looked at by nobody.
+        survivors=("1: [1, 2] -> [2, 2]",),
     ),
     Shape(
         name="module-imported-in-the-test",

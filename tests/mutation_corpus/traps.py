@@ -269,11 +269,11 @@ SHAPES = (
         trap="the second test looks at what the first one had computed, and runs no line of it",
         verdict=PASS,
         reason="all_detected",
-        tested=5,
+        tested=3,
         base={
-            CODE: "import functools\n\n\n@functools.cache\ndef small(x):\n    return True\n",
+            CODE: "import functools\n\n\n@functools.cache\ndef small(x):\n    return x in (1, 2)\n",
             TESTS: "from shop.code import small\n\n\ndef test_first():\n    small(2), small(3)\n\n\n"
-            "def test_second():\n    assert small(2) in (True, False) and small(3) is False or small(9)\n",
+            "def test_second():\n    assert small(3) is False\n",
         },
         head={CODE: "import functools\n\n\n@functools.cache\ndef small(x):\n    return x < 3\n"},
     ),
