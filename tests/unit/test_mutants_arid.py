@@ -47,6 +47,7 @@ def test_what_is_arid(line: str, reason: Reason) -> None:
         ("catalog.info(x)", ["catalog.info(x) -> catalog.info(None)", "catalog.info(x) -> pass"]),
         ("self.warn(x)", ["self.warn(x) -> pass", "self.warn(x) -> self.warn(None)"]),
         ("x = cast('int', x.y)", ["x = cast('int', x.y) -> x = None"]),
+        ("x = logging.getLogger(x.name)", ["x = logging.getLogger(x.name) -> x = None"]),
         ("x = sql.cast(1, x)", None),
         ("raise ValueError('a %s' % (x + 1))", ["raise ValueError('a %s' % (x + 1)) -> pass"]),
         ("raise ValueError(f'a {x + 1}')", ["raise ValueError(f'a {x + 1}') -> pass"]),

@@ -18,6 +18,7 @@ Part = tuple[cst.CSTNode, Reason]
 _LOGGER = re.compile(r"_*(?:[a-z]+_)?(?:log|logger|logging)", re.IGNORECASE)
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 _DECLARED = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple", "NewType", "TypeAliasType"})
+_GETTERS = frozenset({"getLogger", "get_logger"})
 _TYPING = frozenset({"typing", "t", "typing_extensions"})
 # With another number of arguments, or None among them, these only raise TypeError.
 _TRIVIAL = frozenset({"len", "isinstance", "issubclass", "cast", "super"})
@@ -42,6 +43,8 @@ def parts(node: cst.CSTNode) -> Iterator[Part]:
             yield from _raised(node, exception)
         case cst.Assert(msg=cst.BaseExpression() as message):
             yield message, Reason.MESSAGE
+        case cst.Call() if last_name(node.func) in _GETTERS:
+            yield from ((arg, Reason.LOGGING) for arg in node.args)
         case cst.Call() if _is_of(node.func, "cast", _TYPING) and len(node.args) == 2:
             yield node.args[0], Reason.TYPE
         case _ if type(node).__name__ == "TypeAlias":
@@ -49,10 +52,12 @@ def parts(node: cst.CSTNode) -> Iterator[Part]:
 
 
 def keeps_arguments(node: cst.CSTNode) -> cst.Call | None:
-    """The call whose arguments are neither dropped nor exchanged: of an exception with a message, or ``len``, ``cast``."""
+    """The call whose arguments are neither dropped nor exchanged: of an exception with a message, ``len``, ``getLogger``."""
     if isinstance(node, cst.Raise) and isinstance(node.exc, cst.Call):
         return node.exc if any(_is_message(arg.value) for arg in node.exc.args) else None
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _TRIVIAL:
+        return node
+    if isinstance(node, cst.Call) and last_name(node.func) in _GETTERS:
         return node
     return None
 
@@ -111,7 +116,7 @@ def _logs(function: cst.CSTNode) -> bool:
         return False
     receiver = function.value
     if isinstance(receiver, cst.Call):
-        return last_name(receiver.func) in ("getLogger", "get_logger")
+        return last_name(receiver.func) in _GETTERS
     return _LOGGER.fullmatch(last_name(receiver)) is not None
 
 

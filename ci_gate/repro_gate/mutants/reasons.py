@@ -50,7 +50,7 @@ MEANING: Mapping[Reason, str] = MappingProxyType(
         Reason.ANNOTATION: "a type checker judges annotations",
         Reason.TYPE: "`TypeVar` and its like, `TypeAlias`, `type X = …`, the type given to `cast`",
         Reason.OVERLOAD: "`@overload` functions are never called",
-        Reason.LOGGING: "calls of `debug` to `critical` on what is called `log`, `logger`, `logging` or `getLogger()`",
+        Reason.LOGGING: "calls of `debug` to `critical` on what is called `log`, `logger`, `logging` or `getLogger()`, and a logger's name",
         Reason.WARNING: "`warnings.warn(…)`",
         Reason.REPR: "what `__repr__` shows is for people",
         Reason.MESSAGE: "the text of a raised exception or of an assertion, and what fills it in; other arguments are mutated",
