@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from repro_gate import config
+from repro_gate.gates.coverage import ChangedFile
+from repro_gate.gates.coverage.sameness import compare
 from repro_gate.gates.mutation import Case
+from repro_gate.gates.mutation.account import account
 from repro_gate.model import Level, Mutant, Outcome, Site, Waiver
-from repro_gate.pipeline.mutation import Known, Made, Makers, Touched, case_of, policy_of
+from repro_gate.pipeline.mutation import Known, Made, Makers, Touched, case_of, policy_of, same_lines
 from tests.unit.simulated_mutants import mutant
 
 PATH = "pkg/mod.py"
@@ -87,6 +90,41 @@ def test_code_that_runs_at_import_is_covered_by_what_runs_any_line_of_its_file()
     assert found.covering(LIMIT) == ("b", "a")
     assert found.runs_at_import(LIMIT)
     assert not found.runs_at_import(DEEP)
+
+
+def test_lines_that_are_no_new_code_are_not_mutated_and_are_accounted_for() -> None:
+
+    moved = "def long_enough_to_be_known(first, second):\n    return first + second\n"
+    file = ChangedFile(
+        path=PATH,
+        module="pkg.mod",
+        base_path=PATH,
+        base=moved + "A = 1\nX = 1\n",
+        head="A = 1\nX  =  1\nY = 2\n" + moved,
+        removed=frozenset({1, 2, 4}),
+        added=frozenset({2, 3, 4, 5}),
+    )
+    found = same_lines(compare([file]), file)
+    assert found == {
+        2: "whitespace: pkg/mod.py, line 4 of base",
+        4: "moved: pkg/mod.py, line 1 of base",
+        5: "moved: pkg/mod.py, line 2 of base",
+    }
+    whole = case_of(
+        [Touched(path=PATH, text=TEXT, lines=frozenset({1, 2, 7}), same={7: found[4]})],
+        RECORDED,
+        Makers(make=made, order=ordered),
+        Known(seconds={}),
+        seed="h" * 40,
+        command="repro-gate check",
+        report="",
+    )
+    assert [each.id for each in whole.mutants] == ["limit"]
+    assert [(each.line, str(each.state)) for each in account(whole, (), ())] == [
+        (1, "covered-only"),
+        (2, "no-operator"),
+        (7, "moved"),
+    ]
 
 
 def test_the_makers_order_and_every_changed_line_are_kept() -> None:

@@ -125,6 +125,8 @@ class AccountState(enum.StrEnum):
     PRAGMA = "pragma"
     ARID = "arid"
     NOT_COVERED = "not-covered"
+    MOVED = "moved"
+    WHITESPACE = "whitespace"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

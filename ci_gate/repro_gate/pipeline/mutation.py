@@ -9,13 +9,15 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from repro_gate.change import statements
 from repro_gate.config import Settings
 from repro_gate.experiment import encoded
+from repro_gate.gates.coverage import ChangedFile
+from repro_gate.gates.coverage.sameness import Same, compare
 from repro_gate.gates.fail_to_pass import Bench
 from repro_gate.gates.mutation import NEXT_STEP, Case, Policy, Reason, judge
 from repro_gate.model import Finding, GateResult, Level, Mutant, Outcome, Recording, Side, Waiver
@@ -55,11 +57,15 @@ class Makers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Touched:
-    """A product file of head with the lines that the change added; blank ones and comments as well."""
+    """A product file of head with the lines that the change added; blank ones and comments as well.
+
+    ``same``: why some of them are no new code.
+    """
 
     path: str
     text: str
     lines: frozenset[int]
+    same: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +83,7 @@ def case_of(
     files: Sequence[Touched], recorded: Recorded, makers: Makers, known: Known, *, seed: str, command: str, report: str
 ) -> Case:
     """The gate's case. ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty."""
-    made = {file.path: makers.make(file.path, file.text, file.lines) for file in files}
+    made = {file.path: makers.make(file.path, file.text, file.lines.difference(file.same)) for file in files}
     spans = {file.path: statements(encoded(file.text)) for file in files}
     everywhere = {file.path: range(1, file.text.count("\n") + 2) for file in files}
 
@@ -105,7 +111,7 @@ def case_of(
             for file in files
         },
         lines_at_import=at_import,
-        unmutated={path: reasons for path, (_, reasons) in made.items()},
+        unmutated={file.path: {**made[file.path][1], **file.same} for file in files},
         new_tests=known.new_tests,
         flaky=known.flaky,
         waivers=known.waivers,
@@ -132,8 +138,9 @@ def judge_mutants(
 ) -> GateResult:
     """The whole gate on one change; ``least_seconds`` None: as the policy has it. Raises ConfigError where head's file of waivers cannot be read."""
     today = effects.now().date()
+    same = compare(subject.differing)
     files = [
-        Touched(path=file.path, text=file.head, lines=file.added)
+        Touched(path=file.path, text=file.head, lines=file.added, same=same_lines(same, file))
         for file in subject.differing
         if file.head is not None and file.added
     ]
@@ -152,6 +159,16 @@ def judge_mutants(
     if least_seconds is not None:
         policy = replace(policy, least_seconds=least_seconds)
     return judge(case, bench, policy)
+
+
+def same_lines(same: Same, file: ChangedFile) -> dict[int, str]:
+    """The added lines that hold code of base as it was, and where that was."""
+    origins = {line: same.origin(file.path, line) for line in sorted(file.added)}
+    return {
+        line: f"{'moved' if origin.moved else 'whitespace'}: {origin.path}, line {origin.line} of base"
+        for line, origin in origins.items()
+        if origin is not None
+    }
 
 
 def _content(path: Path) -> bytes | None:

@@ -22,6 +22,8 @@ _STATES = {
     AccountState.PRAGMA: "waived",
     AccountState.ARID: "arid",
     AccountState.NOT_COVERED: "not covered",
+    AccountState.MOVED: "moved as it was",
+    AccountState.WHITESPACE: "written in other white space",
 }
 Quoting = Callable[[str], str]
 

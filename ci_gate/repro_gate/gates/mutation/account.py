@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from repro_gate.gates.mutation.case import Case
 from repro_gate.model import AccountLine, AccountState, Mutant, MutantResult, NotTested, Untested
 
-# What the makers of mutants say of a line, by its first words.
+# What the makers of mutants, and who compared both sides, say of a line, by its first words.
 _SAID = {
     "pragma": AccountState.PRAGMA,
     "arid": AccountState.ARID,
@@ -18,6 +18,8 @@ _SAID = {
     "docstring": AccountState.NO_OPERATOR,
     "comment": AccountState.NO_OPERATOR,
     "blank": AccountState.NO_OPERATOR,
+    "moved": AccountState.MOVED,
+    "whitespace": AccountState.WHITESPACE,
 }
 _NO_OPERATOR = "no operator"
 
