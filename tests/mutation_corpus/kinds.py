@@ -214,11 +214,20 @@ SHAPES = (
         trap="the interpreter reports some lines of a long statement only",
         verdict=FAIL,
         reason="survivors",
-        tested=8,
+        tested=21,
         head=change(
             "def price(count, each, *, tax=0):\n    return round(\n        count\n        * each\n        + tax,\n        2,\n    )\n\n\n"
             "def ask(x):\n    if (\n        x > 1\n        and x < 9\n    ):\n        return 'in'\n    return 'out'\n",
             "from shop.code import ask, price\n\n\ndef test_price():\n    assert price(2, 3) == 6\n\n\ndef test_ask():\n    assert ask(5) == 'in'\n    assert ask(0) == 'out'\n    assert ask(9) == 'out'\n",
+        ),
+        # There is no tax, nothing to round, and neither one nor two is asked.
+        survivors=(
+            "12: x > 1 -> x > 2",
+            "12: x > 1 -> x >= 1",
+            "4: * each + tax -> * each - tax",
+            "6: 2 -> ",
+            "6: 2 -> 3",
+            "6: 2 -> None",
         ),
     ),
     Shape(
@@ -231,13 +240,15 @@ SHAPES = (
             "def odd(numbers):\n    return [x for x in numbers if x % 2]\n\n\ndef by_name(pairs):\n    return {name: size for name, size in pairs if size > 0}\n",
             "from shop.code import by_name, odd\n\n\ndef test_odd():\n    assert odd([1, 2, 3]) == [1, 3]\n\n\ndef test_by_name():\n    assert by_name([('a', 2), ('b', -1)]) == {'a': 2}\n",
         ),
+        # Neither zero nor one is a size that is asked.
+        survivors=("6: size > 0 -> size > 1", "6: size > 0 -> size >= 0"),
     ),
     Shape(
         name="exception-handling",
         trap="a swallowed exception, a bare raise, an else and a finally",
-        verdict=FAIL,
-        reason="survivors",
-        tested=8,
+        verdict=PASS,
+        reason="all_detected",
+        tested=16,
         head=change(
             "def number(text, into):\n    try:\n        value = int(text)\n    except ValueError:\n        into.append('bad')\n        raise\n    else:\n        into.append('good')\n    finally:\n        into.append('end')\n    return value\n",
             "import pytest\nfrom shop.code import number\n\n\ndef test_good():\n    found = []\n    assert number('3', found) == 3\n    assert found[0] == 'good'\n\n\n"

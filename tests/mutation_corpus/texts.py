@@ -9,7 +9,7 @@ _ONE = "from shop.code import small\n\n\ndef test_two():\n    assert small(2)\n"
 _BOTH = _ONE + "    assert not small(3)\n"
 _GREET = "def greet(x):\n    if x > 1:\n        return 'é%d' % x\n    return 'ü'\n"
 _GREETED = "from shop.code import greet\n\n\ndef test_greet():\n    assert greet(2) == '\\xe92'\n    assert greet(0) == '\\xfc'\n"
-_EVEN = "def even(x):\n    return x % 2 == 0\n"
+_EVEN = "def divisible_without_rest(x):\n    return x % 2 == 0\n"
 
 SHAPES = (
     Shape(
@@ -26,18 +26,20 @@ SHAPES = (
         trap="the text must be read and written in the encoding that it declares",
         verdict=FAIL,
         reason="survivors",
-        tested=9,
+        tested=10,
         head=change(("# coding: latin-1\n" + _GREET).encode("latin-1"), _GREETED),
-        survivors=(),
+        # One is greeted by nobody.
+        survivors=("3: x > 1 -> x >= 1",),
     ),
     Shape(
         name="byte-order-mark",
         trap="a second mark makes the file unreadable, and then every mutant seems killed",
         verdict=FAIL,
         reason="survivors",
-        tested=9,
+        tested=10,
         head=change(_GREET.encode("utf-8-sig"), _GREETED),
-        survivors=(),
+        # One is greeted by nobody.
+        survivors=("2: x > 1 -> x >= 1",),
     ),
     Shape(
         name="no-newline-at-the-end",
@@ -53,17 +55,21 @@ SHAPES = (
         trap="one line with many mutants is one line to a reader",
         verdict=FAIL,
         reason="survivors",
-        tested=3,
+        tested=6,
         head=change("def small(x): y = x + 1; return y < 4\n", _ONE),
-        survivors=(),
+        # Only two is asked.
+        survivors=("1: x + 1 -> x - 1", "1: y < 4 -> y < 5", "1: y < 4 -> y <= 4"),
     ),
     Shape(
         name="tabs-and-form-feeds",
         trap="columns are not characters",
         verdict=FAIL,
         reason="survivors",
-        tested=3,
+        tested=4,
         head=change(b"\x0c\ndef small(x):\n\tif x:\n\t\treturn x < 3\n\treturn True\n", _ONE),
+        # Only two is asked, which is small whether or not it is compared.
+        survivors=("3: x -> not (x)", "4: x < 3 -> x < 4", "4: x < 3 -> x <= 3"),
+        untested={"not-covered": 1},
     ),
     Shape(
         name="moved-code",
@@ -91,6 +97,7 @@ SHAPES = (
         tested=0,
         base=change(_SMALL, _ONE),
         head={CODE: "def small(x):\n\n      return  x<3\n"},
+        states={2: "no-operator", 3: "whitespace"},
     ),
     Shape(
         name="comments-only",
@@ -100,6 +107,7 @@ SHAPES = (
         tested=0,
         base=change(_SMALL, _ONE),
         head={CODE: "# sizes\ndef small(x):\n    return x < 3  # three is big\n"},
+        states={3: "whitespace"},
     ),
     Shape(
         name="tests-only",
