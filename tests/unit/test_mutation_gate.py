@@ -264,6 +264,13 @@ def test_a_crash_that_comes_back_beside_a_fine_null_run_is_a_kill_that_is_listed
     assert (found.outcomes, found.of("a").why, found.of("a").killed_by) == ({"a": "killed"}, "killed: crash", (OLD,))
 
 
+def test_what_runs_out_of_time_and_crashes_where_it_has_more_is_a_kill() -> None:
+    """As a mutant does that takes all memory, on a machine that is slow."""
+    ends = {1: Outcome.TIMEOUT, 2: Outcome.CRASHED}
+    found = judged({OLD: lambda s: ends[s.nth] if s.mutant == "a" else catches()(s)}, A)
+    assert (found.outcomes, found.of("a").why, found.of("a").killed_by) == ({"a": "killed"}, "killed: crash", (OLD,))
+
+
 def test_a_crash_that_does_not_come_back_is_no_kill() -> None:
     found = judged({OLD: lambda s: Outcome.CRASHED if s.mutant == "a" and s.nth == 1 else catches()(s)}, A)
     assert found.outcomes == {"a": "inconclusive"}

@@ -117,8 +117,9 @@ class Trials:
         if trial.reading.sign is Sign.HANG and not again.broken and again.outcome(blamed) is Outcome.TIMEOUT:
             why = f"{blamed} does not end with it in {ALONE:g} times its limit, and passes without it"
             return Settled(result=self._killed(trial, (blamed,), way, MutantOutcome.TIMEOUT, why))
-        repeats = again.outcome(blamed) is Outcome.CRASHED and not again.broken if blamed else again.gone
-        if trial.reading.sign is Sign.CRASH and repeats:
+        # What takes all memory may first run out of time: it crashes where it has more.
+        crashed = again.outcome(blamed) is Outcome.CRASHED and not again.broken if blamed else again.gone
+        if crashed:
             why = "killed: crash" if blamed else f"killed: crash ({again.broken})"
             return Settled(result=self._killed(trial, (blamed,) if blamed else (), way, MutantOutcome.KILLED, why))
         why = f"{blamed or 'the process'} {what} with it once, and not when it was tried alone"
