@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.model import GateVerdict, MutantOutcome
+from repro_gate.model import GateVerdict
 from tests.mutation_corpus.driver import ask, differences
 from tests.mutation_corpus.every import SHAPES, named
 from tests.mutation_corpus.shape import Shape
@@ -44,7 +44,7 @@ def test_a_wrong_answer_and_a_lie_are_told(tmp_path: Path) -> None:
     shape = named("boundary-without-its-value")
     answer = ask(shape, tmp_path, "host")
     said = differences(named("boundary-with-its-value"), answer)
-    assert [each.partition(":")[0] for each in said] == ["verdict", "reason", "survivors", "states"][:3]
+    assert [each.partition(":")[0] for each in said] == ["verdict", "reason", "survivors"]
     turned = {id: dataclasses.replace(fact, noticed=not fact.noticed) for id, fact in answer.truth.items()}
     lies = differences(shape, dataclasses.replace(answer, truth=turned))
     assert sorted(each.partition(" x ")[0] for each in lies) == [
@@ -59,8 +59,4 @@ def test_there_are_enough_shapes_of_every_kind_and_no_name_twice() -> None:
     assert len(names) == len(SHAPES) >= 40
     assert names >= IN_SHORT
     assert {shape.verdict for shape in SHAPES} == set(GateVerdict)
-    outcomes = {
-        MutantOutcome.SURVIVED: sum(len(shape.survivors) for shape in SHAPES),
-        MutantOutcome.TIMEOUT: sum(len(shape.timeouts) for shape in SHAPES),
-    }
-    assert all(outcomes.values())
+    assert all(any(getattr(shape, fate) for shape in SHAPES) for fate in ("survivors", "timeouts", "inconclusive"))

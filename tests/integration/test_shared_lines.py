@@ -74,4 +74,4 @@ def test_a_recording_names_the_tests_that_start_processes(project: MakeProject, 
             return [lab.run(tests=each.experiment.tests) for each in requests]
 
     found = record(cast("Bench", OneLab()), Side.HEAD, Limits(test_seconds=30))
-    assert (found.whole, found.parents) == (True, {"test_it.py::test_a"})
+    assert (found.whole, found.parents) == (True, frozenset({"test_it.py::test_a"}))

@@ -172,7 +172,6 @@ SHAPES = (
             "from shop.code import cost\n\n\ndef test_cost():\n    assert cost(9, 9, 9)\n",
         ),
         # That the cost is above zero is all that is asked.
-        findings=(),
         survivors=(
             "10: q > 0 -> q > 1",
             "10: q > 0 -> q >= 0",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutation_corpus.shape import CODE, FAIL, NEUTRAL, PASS, TESTS, Shape, change
 
 _SMALL = "def small(x):\n    return x < 3\n"
+_LONG = "def small(x):\n    limit = 3\n    return x < limit\n"
 _ONE = "from shop.code import small\n\n\ndef test_two():\n    assert small(2)\n"
 _BOTH = _ONE + "    assert not small(3)\n"
 _GREET = "def greet(x):\n    if x > 1:\n        return 'é%d' % x\n    return 'ü'\n"
@@ -77,8 +78,8 @@ SHAPES = (
         verdict=NEUTRAL,
         reason="nothing_to_mutate",
         tested=0,
-        base=change(_SMALL + "\n\n" + _EVEN, _ONE),
-        head={CODE: _EVEN + "\n\n" + _SMALL},
+        base=change(_LONG + "\n\n" + _EVEN, _ONE),
+        head={CODE: _EVEN + "\n\n" + _LONG},
     ),
     Shape(
         name="renamed-file",

@@ -139,7 +139,9 @@ SHAPES = (
             _SMALL,
             _ONE
             + "\n\ndef test_once():\n    from pathlib import Path\n\n"
-            + f"    seen = Path('{PLACE}') / str(small(3.5))\n"
+            + "    seen = Path('"
+            + PLACE
+            + "') / f'{small(0)}{small(3.5)}'\n"
             + "    if small(3) and not seen.exists():\n        seen.touch()\n        assert False\n",
         ),
         inconclusive=("2: x < 3 -> x <= 3", "2: x < 3 -> x < 4"),
