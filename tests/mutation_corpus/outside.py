@@ -117,7 +117,7 @@ SHAPES = (
         trap="a mutant that takes all memory must not take the runner with it",
         verdict=FAIL,
         reason="survivors",
-        tested=11,
+        tested=13,
         head=change(
             "def blocks(n):\n    found = []\n    while n > 0:\n        found.append(bytearray(10_000_000))\n        n -= 1\n    return len(found)\n",
             "from shop.code import blocks\n\n\ndef test_blocks():\n    assert blocks(2) == 2\n",
