@@ -159,6 +159,31 @@ class Branching:
         return behind - 2 * argument if self._bytes[offset] in _BACKWARD else behind + 2 * argument
 
 
+def sources_of(code: CodeType, filename: str) -> frozenset[int]:
+    """The lines of a whole file that can branch. ``code`` is some of it: its module's, unless that ran unseen."""
+    if code.co_name != "<module>":
+        try:
+            with open(filename, "rb") as file:
+                code = compile(file.read(), filename, "exec", dont_inherit=True)
+        except (OSError, SyntaxError, ValueError):  # made of a text that is no more
+            pass
+    found: set[int] = set()
+    pending = [code]
+    while pending:
+        each = pending.pop()
+        found |= _sources(each)
+        pending += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
+    return frozenset(found - {0})
+
+
+def _sources(code: CodeType) -> set[int]:
+    data = code.co_code
+    line_at = _lines_by_offset(code, len(data))
+    if _is_stepwise(code, data, line_at):
+        return set(line_at)
+    return {line_at[at] for at in range(0, len(data), 2) if data[at] in _JUMPS and data[at] not in _ALWAYS}
+
+
 def _lines_by_offset(code: CodeType, length: int) -> list[int]:
     """The line of each offset; 0 for an instruction that belongs to none."""
     found = [0] * (length + 1)

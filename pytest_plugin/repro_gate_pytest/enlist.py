@@ -22,6 +22,7 @@ class Enlistment:
     """What the gate asked of this process."""
 
     def __init__(self, directory: str) -> None:
+        self.directory = directory
         with open(os.path.join(directory, "start.json"), "rb") as file:
             self.start: dict[str, Any] = json.load(file)
         if self.start.get("guard"):
@@ -52,7 +53,8 @@ class Enlistment:
             self.lenient.install()
             self.observers.append(self.lenient)
         if start.get("lines") or start.get("record"):
-            self.lines = lines.Lines(self.tree, start.get("lines", {}), start.get("record", ()))
+            record = start.get("record", ())
+            self.lines = lines.Lines(self.tree, start.get("lines", {}), record, libraries=[self.directory])
             self.lines.start()
             self.observers.append(self.lines)
 

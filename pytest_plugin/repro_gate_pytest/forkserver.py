@@ -42,12 +42,19 @@ class ForkServer:
     """Serves commands until told to quit or until the command pipe is gone."""
 
     def __init__(
-        self, runner: Runner, events: Channel, commands: str, renew_capture: Callable[[], None], tree: str
+        self,
+        runner: Runner,
+        events: Channel,
+        commands: str,
+        renew_capture: Callable[[], None],
+        tree: str,
+        unwatch: Callable[[], None] = lambda: None,
     ) -> None:
         self._runner = runner
         self._census = mutating.Census(tree)
         self._events = events
         self._renew_capture = renew_capture
+        self._unwatch = unwatch
         self._children: dict[int, dict[str, Any]] = {}
         self._poll = _poll()
         self._commands = os.open(commands, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -125,6 +132,8 @@ class ForkServer:
             if "swap" in command and not self._exchange(command["swap"], channel):
                 status = 0
                 return
+            if "swap" in command:
+                self._unwatch()  # nobody asks which lines ran, and on some Pythons each of them costs
             conditions = conditions_of(command)
             axes.apply(conditions)
             self._runner.watch_time(command)

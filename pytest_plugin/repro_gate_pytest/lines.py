@@ -2,21 +2,20 @@
 
 Belongs here: tracing of watched files (some of their lines) and of recorded ones (all lines, and the arcs from lines
 that can branch), and of no other. Python 3.12 and later have ``sys.monitoring``, where a line costs once per test;
-before that, trace functions, which share their place with whatever the project itself traces with. Lines of child
-processes are not seen. How code branches is in ``arcs``.
+before that, trace functions (``tracing``). Lines of child processes are not seen. How code branches is in ``arcs``.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Iterable, Mapping
-from types import CodeType, FrameType
-from typing import Any, Callable
+from collections.abc import Iterable, Mapping, Sequence
+from types import CodeType
+from typing import Any
 
-from repro_gate_pytest import patching
+from repro_gate_pytest import native
 from repro_gate_pytest.arcs import Branching
+from repro_gate_pytest.tracing import Native, Tracing
 
 _realpath = os.path.realpath
 _basename = os.path.basename
@@ -25,7 +24,6 @@ _id = id
 _TOOLS = (4, 3, 5, 2)  # ids of sys.monitoring that debuggers and coverage do not take first
 _MOST_FRAMES = 100_000  # of code that is followed line by line; those that ended by an exception are left behind
 
-Tracer = Callable[[FrameType, str, Any], Any]
 Ran = dict[str, tuple[frozenset[int], frozenset[tuple[int, int]]]]
 
 
@@ -41,15 +39,22 @@ class File:
 
 
 class Lines:
-    """Watches files below ``root``: of those in ``watch`` (path to lines) these lines, of those in ``record`` all."""
+    """Watches files below ``root``: of those in ``watch`` (path to lines) these lines, of those in ``record`` all.
 
-    def __init__(self, root: str, watch: Mapping[str, Any], record: Iterable[str] = ()) -> None:
+    ``libraries`` are directories that may hold coverage.py's tracer, for a Python without ``sys.monitoring``.
+    """
+
+    def __init__(
+        self, root: str, watch: Mapping[str, Any], record: Iterable[str] = (), libraries: Sequence[str] = ()
+    ) -> None:
         below = _realpath(root)
         files = [File(path, frozenset(watch[path])) for path in watch] + [File(path, None) for path in record]
         self._wanted = {os.path.join(below, *file.path.split("/")): file for file in files}
         self._names = frozenset(_basename(file.path) for file in files)
         self._files = sorted(files, key=lambda file: file.path)
-        self._engine: _Monitoring | _Tracing | None = None
+        self._libraries = libraries
+        self._root = below
+        self._engine: _Monitoring | Tracing | None = None
 
     def start(self) -> str:
         """Watch from now on; returns how (an empty string where nothing is watched)."""
@@ -59,9 +64,23 @@ class Lines:
         if monitoring is not None and monitoring.start():
             self._engine = monitoring
             return "monitoring"
-        self._engine = _Tracing(self)
+        self._engine = self._tracing()
         self._engine.start()
-        return "tracing"
+        return self._engine.name
+
+    def stop(self) -> None:
+        """Watch no more: nobody will ask what runs from here on."""
+        if self._engine is not None:
+            self._engine.stop()
+            self._engine = None
+
+    def _tracing(self) -> Tracing:
+        """By the fastest means that is there."""
+        if all(file.wanted is None for file in self._files):
+            library = native.find(self._libraries, self._root)
+            if library is not None:
+                return Native(self.of, library)
+        return Tracing(self.of)
 
     def begin(self) -> None:
         """A test begins."""
@@ -73,6 +92,8 @@ class Lines:
 
     def end(self) -> dict[str, Any]:
         """What ran since ``begin`` (or since the start): lines by path; of recorded files as ranges, with arcs."""
+        if self._engine is not None:
+            self._engine.drain()
         ran = [file for file in self._files if file.lines]
         lines = {file.path: sorted(file.lines) for file in ran if file.wanted is not None}
         for file in ran:
@@ -82,6 +103,8 @@ class Lines:
 
     def recorded(self) -> Ran:
         """What ran of recorded files since ``begin``, to be kept."""
+        if self._engine is not None:
+            self._engine.drain()
         ran = (file for file in self._files if file.wanted is None and file.lines)
         return {file.path: (frozenset(file.lines), frozenset(file.arcs)) for file in ran}
 
@@ -154,6 +177,14 @@ class _Monitoring:
         self._api.register_callback(self._tool, events.PY_RETURN, self._function_returns)
         self._api.set_events(self._tool, events.PY_START)
         return True
+
+    def stop(self) -> None:
+        self._api.set_events(self._tool, 0)
+        for code in self._kept:
+            self._api.set_local_events(self._tool, code, 0)
+
+    def drain(self) -> None:
+        """Nothing is left to be brought anywhere: files are told at once."""
 
     def rearm(self) -> None:
         """A line is reported once; let those of the last test be reported again."""
@@ -228,138 +259,3 @@ class _Monitoring:
         last = self._last.pop(_id(_frame(1)), 0)
         if last:
             self._files[_id(code)].arcs.add((last, -code.co_firstlineno))
-
-
-class _Tracing:
-    """Trace functions. One that a test sets is called as well as ours, and is what gettrace tells."""
-
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._local: dict[str, Tracer | None] = {}
-        self._branching: dict[int, Branching] = {}
-        self._kept: list[CodeType] = []
-        self._set: Callable[..., Any] = sys.settrace
-        self._get: Callable[..., Any] = sys.gettrace
-        self._theirs_in_threads: Any = None
-        self._set_in_threads: Callable[..., Any] = threading.settrace
-
-    def start(self) -> None:
-        patching.replace_function(sys, "settrace", self._make_set)
-        patching.replace_function(sys, "gettrace", self._make_get)
-        threading.settrace = self._threads_set  # type: ignore[assignment]
-        if hasattr(threading, "gettrace"):
-            threading.gettrace = lambda: self._theirs_in_threads
-        self._set_in_threads(self.trace)
-        self._set(self.trace)
-
-    def rearm(self) -> None:
-        """Whatever the last test did to trace functions, ours is there again."""
-        if self._get() is None:
-            self._set(self.trace)
-        if getattr(threading, "_trace_hook", None) is None:
-            self._set_in_threads(self.trace)
-
-    def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        filename = frame.f_code.co_filename
-        try:
-            local = self._local[filename]
-        except KeyError:
-            file = self._lines.of(filename)
-            if file is None:
-                local = None
-            else:
-                local = self._tracer_of(file, file.wanted) if file.wanted is not None else self._recorder_of(file)
-            self._local[filename] = local
-        return local and local(frame, event, arg)
-
-    def _tracer_of(self, file: File, wanted: frozenset[int]) -> Tracer:
-        seen = file.lines  # one set for the life of the process: a call less per line
-
-        def line_runs(frame: FrameType, event: str, arg: Any) -> Any:
-            if event == "line" and frame.f_lineno in wanted:
-                seen.add(frame.f_lineno)
-            return line_runs
-
-        return line_runs
-
-    def _recorder_of(self, file: File) -> Tracer:
-        """Begins to follow a frame: a function that is called, or a generator that goes on where it was."""
-        lines, arcs, known = file.lines, file.arcs, self._branching
-
-        def begins(frame: FrameType, event: str, arg: Any) -> Any:
-            code = frame.f_code
-            branching = known.get(_id(code))
-            if branching is None:
-                self._kept.append(code)
-                branching = known[_id(code)] = Branching(code)
-            if not branching.lines:
-                return plain
-            sources, returns = branching.lines, branching.returns
-            last = 0 if branching.is_start(frame.f_lasti) else frame.f_lineno
-
-            def follows(frame: FrameType, event: str, arg: Any) -> Any:
-                nonlocal last
-                if event == "line":
-                    line = frame.f_lineno
-                    if last in sources:
-                        arcs.add((last, line))
-                    lines.add(line)
-                    last = line
-                elif event == "return" and last in sources and frame.f_lasti in returns:
-                    arcs.add((last, -code.co_firstlineno))
-                return follows
-
-            return follows
-
-        def plain(frame: FrameType, event: str, arg: Any) -> Any:
-            if event == "line":
-                lines.add(frame.f_lineno)
-            return plain
-
-        return begins
-
-    def _make_set(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        self._set = original
-
-        def settrace(function: Any) -> None:
-            original(self.trace if function is None else _Both(self.trace, function).trace)
-
-        return settrace
-
-    def _make_get(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        self._get = original
-
-        def gettrace() -> Any:
-            current = original()
-            owner = getattr(current, "__self__", None)
-            if owner is self:
-                return None
-            return owner.theirs if isinstance(owner, _Both) else current
-
-        return gettrace
-
-    def _threads_set(self, function: Any) -> None:
-        self._theirs_in_threads = function
-        self._set_in_threads(self.trace if function is None else _Both(self.trace, function).trace)
-
-
-class _Both:
-    """Our trace function and the project's own."""
-
-    def __init__(self, ours: Tracer, theirs: Tracer) -> None:
-        self._ours = ours
-        self.theirs = theirs
-
-    def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        ours = self._ours(frame, event, arg)
-        theirs = self.theirs(frame, event, arg)
-        if ours is None or theirs is None:
-            return ours or theirs
-
-        def both(frame: FrameType, event: str, arg: Any) -> Any:
-            nonlocal theirs
-            ours(frame, event, arg)
-            theirs = theirs(frame, event, arg) or theirs
-            return both
-
-        return both

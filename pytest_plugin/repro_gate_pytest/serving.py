@@ -133,7 +133,9 @@ class Serving:
         if enlistment.fork:
             if not forkserver.unsafe_to_fork():
                 renew = _capture_renewer(session.config)
-                forkserver.ForkServer(runner, enlistment.events, enlistment.commands, renew, enlistment.tree).serve()
+                unwatch = enlistment.lines.stop if enlistment.lines is not None else lambda: None
+                events, commands = enlistment.events, enlistment.commands
+                forkserver.ForkServer(runner, events, commands, renew, enlistment.tree, unwatch).serve()
             return
         command = _one_command(enlistment.commands)
         if command["do"] != wire.RUN:

@@ -396,15 +396,15 @@ def test_lines_and_branches_are_those_that_coverage_measures(
     assert ours(root, recording, tmp_path) == theirs(root, sys.executable, tmp_path, *options)
 
 
-@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs sys.monitoring (Python 3.12)")
-def test_trace_functions_record_what_monitoring_records(
-    project: MakeProject, host_lab: MakeLab, tmp_path: Path
-) -> None:
-    root = project(
-        {**FILES, "taken/sitecustomize.py": "import sys\nfor n in range(6): sys.monitoring.use_tool_id(n, str(n))\n"}
-    )
+NO_MONITORING = "import sys\nfor n in range(6): hasattr(sys, 'monitoring') and sys.monitoring.use_tool_id(n, str(n))\n"
+NO_TRACER_IN_C = NO_MONITORING + "import importlib.machinery\nimportlib.machinery.EXTENSION_SUFFIXES.clear()\n"
+
+
+@pytest.mark.parametrize("without", [NO_MONITORING, NO_TRACER_IN_C], ids=["tracing in C", "tracing"])
+def test_every_means_records_the_same(project: MakeProject, host_lab: MakeLab, tmp_path: Path, without: str) -> None:
+    root = project({**FILES, "less/sitecustomize.py": without})
     found = []
-    for environ in ({}, {"PYTHONPATH": str(root / "taken")}):
+    for environ in ({}, {"PYTHONPATH": str(root / "less")}):
         one = host_lab(root, *PLAIN, record=PRODUCT, env=environ)
         facts = one.collect()
         recording = recorded(one.run(), facts.import_ran, facts.hello["python"])

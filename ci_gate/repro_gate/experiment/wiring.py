@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 from pathlib import Path
 
 from repro_gate.model import Conditions
@@ -30,6 +31,14 @@ def plugin_files() -> dict[str, bytes]:
     root = plugin_root()
     package = plugin_package()
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(package.rglob("*.py"))}
+
+
+@functools.cache
+def tracers() -> tuple[Path, ...]:
+    """coverage.py's tracer in C, if it is installed beside us: the plugin uses it where it fits the interpreter."""
+    spec = importlib.util.find_spec("coverage")
+    places = (spec and spec.submodule_search_locations) or ()
+    return tuple(path for place in places for path in sorted(Path(place).glob("tracer.*.so")))
 
 
 def bootstrap(root: str) -> str:

@@ -183,6 +183,8 @@ class Worker:
             **self._asked(facts=facts),
         }
         (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
+        for library in wiring.tracers() if self._project.record else ():
+            shutil.copy(library, self.place.wire)
         plugin = view.shelf or str(wiring.plugin_root())
         argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(plugin), view.wire]
         argv += ["-p", wiring.PLUGIN, *pytest_args]
