@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.experiment import visible_environment
+from repro_gate.experiment import Lab, visible_environment
 from repro_gate.experiment.project import Project
 from repro_gate.gates.fail_to_pass import Request, Stage
 from repro_gate.model import Conditions, Experiment, Mode, Outcome, Side
@@ -120,3 +120,59 @@ def test_trees_made_for_one_question_do_not_pile_up(bench: LabBench, tmp_path: P
     assert len(list(tmp_path.glob("head-*"))) == 5
     [plain] = bench.run([Request(stage=HEAD, experiment=Experiment(tests=(test,), conditions=Conditions()))])
     assert plain.runs[0].outcome is Outcome.PASSED
+
+
+def test_no_more_trees_made_for_one_question_are_at_work_than_there_are_jobs(
+    bench: LabBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = "tests/test_a.py::test_a"
+    bench.collect(HEAD, Conditions())
+    at_work = []
+    step = Lab.step
+
+    def counting(lab: Lab, seconds: float) -> None:
+        at_work.append(sum(each.busy for stage, each in bench._labs.items() if stage.replaced))
+        step(lab, seconds)
+
+    monkeypatch.setattr(Lab, "step", counting)
+    texts = [f"def test_a(): assert {number} % 2\n" for number in (1, 2, 3)]
+    stages = [Stage(side=Side.HEAD, replaced=(("tests/test_a.py", text),), watched=False) for text in texts]
+    experiment = Experiment(tests=(test,), conditions=Conditions())
+    fresh = [
+        Request(stage=stage, experiment=experiment, mode=Mode.FRESH, files=("tests/test_a.py",)) for stage in stages
+    ]
+    results = bench.run([*fresh, Request(stage=HEAD, experiment=experiment)])
+    outcomes = [result.runs[0].outcome for result in results]
+    assert outcomes == [Outcome.PASSED, Outcome.FAILED, Outcome.PASSED, Outcome.PASSED]
+    assert max(at_work) == 1
+
+
+def test_a_stage_that_nobody_watches_tells_no_lines(bench: LabBench) -> None:
+    write_files(
+        bench.trees[Side.HEAD],
+        {"tests/core.py": "def one():\n    return 1\n", "tests/test_d.py": "import core\ndef test_d(): core.one()\n"},
+    )
+    bench.watched = lambda _side: {"tests/core.py": frozenset({2})}
+    experiment = Experiment(tests=("tests/test_d.py::test_d",), conditions=Conditions())
+    unwatched = Stage(side=Side.HEAD, watched=False)
+    seen = [
+        [result.runs[0].outcome, result.runs[0].evidence.lines if result.runs[0].evidence is not None else ()]
+        for stage in (HEAD, unwatched)
+        for result in bench.run([Request(stage=stage, experiment=experiment)])
+    ]
+    assert seen == [[Outcome.PASSED, (("tests/core.py", 2),)], [Outcome.PASSED, ()]]
+
+
+def test_a_run_with_exchanged_code_is_watched_by_nobody(bench: LabBench) -> None:
+    head = "def one():\n    return 1\n"
+    write_files(
+        bench.trees[Side.HEAD], {"tests/core.py": head, "tests/test_d.py": "import core\ndef test_d(): core.one()\n"}
+    )
+    bench.watched = lambda _side: {"tests/core.py": frozenset({2})}
+    tests = ("tests/test_d.py::test_d",)
+    plain = Experiment(tests=tests, conditions=Conditions())
+    null = Experiment(tests=tests, conditions=Conditions(), swap=swap_of("tests/core.py", head, "one"))
+    for experiment, lines in ((plain, (("tests/core.py", 2),)), (null, ()), (plain, (("tests/core.py", 2),))):
+        [result] = bench.run([Request(stage=HEAD, experiment=experiment)])
+        evidence = result.runs[0].evidence
+        assert (result.runs[0].outcome, evidence.lines if evidence is not None else ()) == (Outcome.PASSED, lines)

@@ -84,19 +84,17 @@ class LabBench:
         return found
 
     def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:
-        """Run the requests, those of different stages at the same time."""
+        """Run the requests, those of different stages at the same time; of trees made for one, as many as there are jobs."""
         ended: list[TestRun] = []
         jobs = [
             Job(experiment=each.experiment, mode=each.mode, files=each.files, on_run=ended.append) for each in requests
         ]
+        waiting = list(zip(jobs, requests, strict=True))
         labs: dict[int, Lab] = {}
-        for job, request in zip(jobs, requests, strict=True):
-            lab = self.lab(request.stage)
-            labs[id(lab)] = lab
-            lab.submit(job)
         where = ", ".join(dict.fromkeys(_words(request.stage) for request in requests))
         tests = sum(len(request.experiment.tests or ()) for request in requests)
         while any(job.result is None for job in jobs):
+            waiting = self._submit(waiting, labs)
             self.progress(f"on {where}, {len(ended)} of {tests} runs")
             for lab in labs.values():
                 if lab.busy:
@@ -104,6 +102,21 @@ class LabBench:
         if any(_NO_SPACE in run.failure.message for run in ended if run.failure is not None):
             self._refuse_full_disk()
         return [job.result for job in jobs if job.result is not None]
+
+    def _submit(self, waiting: Sequence[tuple[Job, Request]], labs: dict[int, Lab]) -> list[tuple[Job, Request]]:
+        """Give to labs what may be begun now; returns the rest. A tree of its own each means a process of its own each."""
+        working = sum(1 for stage, lab in self._labs.items() if stage.replaced and lab.busy)
+        left = []
+        for job, request in waiting:
+            if request.stage.replaced:
+                if working >= self.jobs:
+                    left.append((job, request))
+                    continue
+                working += 1
+            lab = self.lab(request.stage)
+            labs[id(lab)] = lab
+            lab.submit(job)
+        return left
 
     def _refuse_full_disk(self) -> None:
         """A test that fails for want of space says nothing, if it is true; some only play it."""
@@ -172,10 +185,10 @@ class LabBench:
             project = dataclasses.replace(
                 self._project(stage, room),
                 source=self._tree(stage),
-                facts=True,
+                facts=stage.watched,
                 lenient=stage.lenient,
-                counters=not stage.recorded,
-                watch={} if stage.recorded else self.watched(stage.side),
+                counters=stage.watched and not stage.recorded,
+                watch=self.watched(stage.side) if stage.watched and not stage.recorded else {},
                 record=self.product(stage.side) if stage.recorded else (),
             )
             self._labs[stage] = self._new(project).__enter__()

@@ -141,7 +141,7 @@ class Stage:
 
     ``restored`` are paths that are as on base, or gone as there; ``replaced`` holds paths and texts. ``environment``
     is HEAD unless base's own dependencies are asked for (then BASE). ``recorded``: all lines and branches of the product
-    are told, in place of watched lines.
+    are told, in place of watched lines. ``watched`` False: nobody asks for more than outcomes.
     """
 
     side: Side
@@ -150,6 +150,7 @@ class Stage:
     replaced: tuple[tuple[str, str], ...] = ()
     environment: Side = Side.HEAD
     recorded: bool = False
+    watched: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

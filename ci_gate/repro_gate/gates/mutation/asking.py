@@ -62,7 +62,7 @@ class Asking:
             )
             return Request(stage=HEAD, experiment=self._experiment(tests, patience, swap))
         return Request(
-            stage=Stage(side=Side.HEAD, replaced=((mutant.file, text),)),
+            stage=Stage(side=Side.HEAD, replaced=((mutant.file, text),), watched=False),
             experiment=self._experiment(tests, patience, None),
             mode=Mode.FRESH,
             # The whole suite is collected as it is for everybody: what other files do at import may matter.

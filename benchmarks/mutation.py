@@ -1,0 +1,300 @@
+"""The mutation gate on a small change, against `mutmut run` of the changed files and against one plain run of the suite.
+
+All contenders have the same interpreter, tests and tree. Where the gate and mutmut make the same mutant of a changed
+line, they must agree on whether tests notice it: else the costs compare nothing, and the run counts for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import measure
+from benchmarks.measure import progress
+
+AGAINST_MUTMUT = 0.2
+AGAINST_SUITE = 3.0
+MOST_MUTANTS = 15
+PACKAGES = ("pytest", "mutmut==3.8.*")
+_IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "-c", "commit.gpgsign=false")
+
+Edit = tuple[frozenset[str], frozenset[str]]  # lines that a mutant takes away and brings, without their indent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A git work tree whose last commit is the change, and its one changed file of the product."""
+
+    name: str
+    root: Path
+    file: str
+    packages: tuple[str, ...] = ()
+
+
+_GENERATED = '''\
+"""Prices of a shop."""
+import asyncio, decimal, email.message, json, logging, sqlite3, unittest.mock, xml.dom.minidom
+
+
+def total(prices, discount=0):
+    """The sum, less a discount in percent."""
+    return sum(prices) * (100 - discount) / 100
+
+
+def shipping(weight):
+    """By weight, in steps."""
+    if weight {comparison} 10:
+        return {heavy}
+    return 5
+
+
+def label(name, price):
+    """What stands on the shelf."""
+    return name + ": " + str(price)
+
+
+def {other}(values):
+    """Steps that take a while, as a suite's tests do."""
+    found = 0
+    for value in values:
+        for step in range(200):
+            found = (found * 31 + value + step) % 1000003
+    return found
+'''
+_TESTS = """\
+import pytest
+import shop
+@pytest.mark.parametrize("weight", [1, 10, 11, 30])
+def test_shipping(weight):
+    assert shop.shipping(weight) == (9 if weight > 10 else 5)
+@pytest.mark.parametrize("price", range(100))
+def test_total(price):
+    assert shop.total([price, price], discount=50) == price
+@pytest.mark.parametrize("start", range(400))
+def test_checksum(start):
+    assert 0 <= shop.checksum(range(start, start + 60)) < 1000003
+"""
+
+
+def generated(place: Path) -> Change:
+    """A suite of five hundred tests, a change of two lines that four of them run."""
+    root = place / "generated"
+    (root / "tests").mkdir(parents=True)
+    (root / "pyproject.toml").write_text('[project]\nname = "shop"\nversion = "1"\n')
+    (root / "tests" / "test_shop.py").write_text(_TESTS)
+    for comparison, heavy in (("!=", "8"), (">", "9")):
+        text = _GENERATED.format(comparison=comparison, heavy=heavy, other="checksum")
+        (root / "shop.py").write_text(text)
+        _commit(root)
+    return Change(name="generated", root=root, file="shop.py")
+
+
+_EDITS = (  # of tenacity 9.1.2: base is what stands on the right, head the release itself
+    ("retry_state.attempt_number >= self.max_attempt_number", "retry_state.attempt_number > self.max_attempt_number"),
+    ("return any(x(retry_state) for x in self.stops)", "return all(x(retry_state) for x in self.stops)"),
+    ("retry_state.seconds_since_start + retry_state.upcoming_sleep", "retry_state.seconds_since_start"),
+)
+
+
+def tenacity(place: Path, cache: Path, python: Path) -> Change:
+    """A release of a public project; the change brings back three expressions of one file."""
+    downloads = cache / "downloads" / "tenacity-9.1.2"
+    if not list(downloads.glob("*.tar.gz")):
+        words = ("-q", "--no-binary", ":all:", "--no-deps", "--dest", str(downloads), "tenacity==9.1.2")
+        measure.pip(python, "download", *words)
+    [archive] = downloads.glob("*.tar.gz")
+    with tempfile.TemporaryDirectory() as name, tarfile.open(archive) as members:
+        members.extractall(name, filter="data")
+        [top] = Path(name).iterdir()
+        shutil.copytree(top, place / "tenacity", ignore=shutil.ignore_patterns("*.egg-info"))
+    root = place / "tenacity"
+    product = root / "tenacity" / "stop.py"
+    head = product.read_text()
+    base = head
+    for after, before in _EDITS:
+        if after not in base:
+            raise SystemExit(f"tenacity 9.1.2 does not say {after!r}")
+        base = base.replace(after, before, 1)
+    for text in (base, head):
+        product.write_text(text)
+        _commit(root)
+    return Change(name="tenacity", root=root, file="tenacity/stop.py", packages=("tornado", "typeguard"))
+
+
+def _commit(root: Path) -> None:
+    git = ["git", "-C", str(root), *_IDENTITY]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "--all", "--force"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "a change"], check=True)
+
+
+# --- the contenders ---------------------------------------------------------------------------
+
+
+def gate(change: Change, python: Path, place: Path, sandbox: str) -> tuple[measure.Cost, dict[str, Any]]:
+    """The gate alone: trees, collection, the instrumented run, mutants, controls and the report."""
+    report = place / "report.json"
+    program = [sys.executable, "-c", "import sys; from repro_gate.cli.main import main; sys.exit(main())"]
+    words = ["check", "--base", "HEAD~1", "--gates", "mutation", "--python", str(python), "--sandbox", sandbox]
+    cost = measure.measure([*program, *words, "--report-json", str(report), "-q"], cwd=change.root)
+    if not report.exists():
+        raise SystemExit(f"the gate left no report (status {cost.status}):\n{cost.stdout[-3000:]}{cost.stderr[-3000:]}")
+    [result] = json.loads(report.read_text())["gates"]
+    return cost, result["mutation"]
+
+
+def suite(change: Change, python: Path) -> measure.Cost:
+    """pytest, once."""
+    cost = measure.measure([python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=change.root)
+    if cost.status != 0:
+        raise SystemExit(f"the suite of {change.name} fails:\n{cost.stdout[-3000:]}")
+    return cost
+
+
+def mutmut(change: Change, python: Path, place: Path) -> tuple[measure.Cost, dict[str, str]]:
+    """`mutmut run` of the changed file, as its configuration can say it; what became of each mutant, by name."""
+    root = place / "mutmut"
+    shutil.copytree(change.root, root, ignore=shutil.ignore_patterns(".git"))
+    source = change.file.partition("/")[0]
+    settings = f'\n[tool.mutmut]\nsource_paths = ["{source}"]\nonly_mutate = ["{change.file}"]\n'
+    with (root / "pyproject.toml").open("a") as file:
+        file.write(settings)
+    cost = measure.measure([python, "-m", "mutmut", "run"], cwd=root)
+    told = _said(python, root, "results", "--all", "true")
+    found = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
+    if not found:
+        raise SystemExit(
+            f"mutmut tells of no mutant (status {cost.status}):\n{cost.stdout[-3000:]}{cost.stderr[-3000:]}"
+        )
+    return cost, found
+
+
+def _said(python: Path, root: Path, *words: str) -> str:
+    argv = [str(python), "-m", "mutmut", *words]
+    env = measure.clean_environment()
+    return subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True, check=True).stdout
+
+
+# --- verdicts ---------------------------------------------------------------------------------
+
+
+def our_verdicts(told: Mapping[str, Any], text: str) -> dict[Edit, str]:
+    """Outcomes of the gate by what each mutant does to the text."""
+    found = {}
+    for mutant in told["tested"]:
+        edit = mutant["edit"]
+        changed = text[: edit["start"]] + edit["text"] + text[edit["end"] :]
+        found[_edit(difflib.ndiff(text.splitlines(), changed.splitlines()))] = str(mutant["outcome"])
+    return found
+
+
+def their_verdicts(outcomes: Mapping[str, str], python: Path, root: Path) -> dict[Edit, str]:
+    """The same of mutmut, by the differences that it shows."""
+    found = {}
+    for name, outcome in outcomes.items():
+        lines = _said(python, root, "show", name).splitlines()
+        found[_edit(line for line in lines if not line.startswith(("---", "+++")))] = outcome
+    return found
+
+
+def _edit(lines: Iterable[str]) -> Edit:
+    kept = [line for line in lines if line[:1] in "+-" and line[1:].strip()]
+    return (
+        frozenset(line[1:].strip() for line in kept if line[0] == "-"),
+        frozenset(line[1:].strip() for line in kept if line[0] == "+"),
+    )
+
+
+def disagreements(ours: Mapping[Edit, str], theirs: Mapping[Edit, str]) -> list[str]:
+    """Mutants that both made, and that only one of them saw noticed. Neither counts where it measured nothing."""
+    noticed = {"killed": True, "timeout": True, "survived": False, "no tests": False}
+    return [
+        f"{sorted(edit[0])} -> {sorted(edit[1])}: {ours[edit]}, mutmut: {theirs[edit]}"
+        for edit in ours.keys() & theirs.keys()
+        if {ours[edit], theirs[edit]} <= noticed.keys() and noticed[ours[edit]] != noticed[theirs[edit]]
+    ]
+
+
+def compare(change: Change, python: Path, place: Path, turns: int, sandbox: str) -> dict[str, Any]:
+    """All three, in turns but for mutmut, which is dear; the best of each."""
+    suite(change, python)  # byte code is there before anything is measured
+    gates, plain = [], []
+    told: dict[str, Any] = {}
+    for turn in range(turns):
+        plain.append(suite(change, python).cpu)
+        cost, told = gate(change, python, place, sandbox)
+        gates.append(cost.cpu)
+        progress(f"{change.name}, turn {turn + 1}: plain {plain[-1]:.1f} s CPU, gate {gates[-1]:.1f} s")
+    cost, outcomes = mutmut(change, python, place)
+    progress(f"{change.name}: mutmut {cost.cpu:.1f} s CPU, {len(outcomes)} mutants")
+    text = (change.root / change.file).read_text()
+    ours, theirs = our_verdicts(told, text), their_verdicts(outcomes, python, place / "mutmut")
+    against = disagreements(ours, theirs)
+    common = len(ours.keys() & theirs.keys())
+    if not 0 < len(told["tested"]) <= MOST_MUTANTS or told["not_tested"] or not common:
+        raise SystemExit(
+            f"{change.name}: {len(told['tested'])} mutants tested, {len(told['not_tested'])} not, {common} are"
+            f" mutmut's as well: this compares nothing"
+        )
+    if against:
+        raise SystemExit(f"{change.name}: verdicts differ, so the costs compare nothing:\n" + "\n".join(against))
+    survived = sum(outcome == "survived" for outcome in ours.values())
+    return {
+        "change": change.name,
+        "mutants": len(told["tested"]),
+        "survived": survived,
+        "mutmut's mutants": len(outcomes),
+        "in common": common,
+        "seconds": {"plain": plain, "gate": gates, "mutmut": cost.cpu},
+        "against mutmut": min(gates) / cost.cpu,
+        "against the suite": min(gates) / min(plain),
+        "load": os.getloadavg()[0],
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--changes", nargs="+", choices=("generated", "tenacity"), default=["generated", "tenacity"])
+    parser.add_argument("--turns", type=measure.positive, default=3)
+    parser.add_argument("--sandbox", default="bubblewrap")
+    parser.add_argument("--cache", type=Path, help="where environments and sources go (default: a temporary directory)")
+    parser.add_argument("--out", type=Path, help="write the results there as JSON")
+    options = parser.parse_args(arguments)
+
+    cache = measure.cache_directory(options.cache)
+    python = measure.make_venv(cache / "venv-mutation", [*PACKAGES, "tornado", "typeguard"], progress)
+    rows = []
+    for name in options.changes:
+        with tempfile.TemporaryDirectory(dir=cache, prefix="change-") as directory:
+            place = Path(directory)
+            change = generated(place) if name == "generated" else tenacity(place, cache, python)
+            rows.append(compare(change, python, place, options.turns, options.sandbox))
+    bars = [
+        measure.Bar(name=f"CPU {key}, {row['change']}", value=row[key], bar=bar)
+        for row in rows
+        for key, bar in (("against mutmut", AGAINST_MUTMUT), ("against the suite", AGAINST_SUITE))
+    ]
+    head = ("change", "mutants", "survived", "mutmut's mutants", "in common", "against mutmut", "against the suite")
+    text = measure.table(
+        (*head, "load"),
+        [(*(row[key] for key in head[:5]), *(f"{row[key]:.3f}" for key in (*head[5:], "load"))) for row in rows],
+    )
+    return measure.finish("mutation", {"changes": rows}, bars, options.out, text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
