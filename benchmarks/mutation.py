@@ -28,7 +28,7 @@ from benchmarks.measure import progress
 AGAINST_MUTMUT = 0.2
 AGAINST_SUITE = 3.0
 MOST_MUTANTS = 15
-PACKAGES = ("pytest", "mutmut==3.8.*")
+PACKAGES = ("pytest", "mutmut==3.8.*", "tornado", "typeguard")
 _IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "-c", "commit.gpgsign=false")
 
 Edit = tuple[frozenset[str], frozenset[str]]  # lines that a mutant takes away and brings, without their indent
@@ -41,7 +41,6 @@ class Change:
     name: str
     root: Path
     file: str
-    packages: tuple[str, ...] = ()
 
 
 _GENERATED = '''\
@@ -131,7 +130,7 @@ def tenacity(place: Path, cache: Path, python: Path) -> Change:
     for text in (base, head):
         product.write_text(text)
         _commit(root)
-    return Change(name="tenacity", root=root, file="tenacity/stop.py", packages=("tornado", "typeguard"))
+    return Change(name="tenacity", root=root, file="tenacity/stop.py")
 
 
 def _commit(root: Path) -> None:
@@ -276,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     cache = measure.cache_directory(options.cache)
-    python = measure.make_venv(cache / "venv-mutation", [*PACKAGES, "tornado", "typeguard"], progress)
+    python = measure.make_venv(cache / "venv-mutation", PACKAGES, progress)
     rows = []
     for name in options.changes:
         with tempfile.TemporaryDirectory(dir=cache, prefix="change-") as directory:

@@ -14,12 +14,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import flake_campaign, measure, overhead, scale
+from benchmarks import all_gates, flake_campaign, measure, mutation, overhead, scale
 
 _ALL: dict[str, Callable[[list[str] | None], int]] = {
     "flake_campaign": flake_campaign.main,
     "overhead": overhead.main,
     "scale": scale.main,
+    "mutation": mutation.main,
+    "all_gates": all_gates.main,
 }
 
 
