@@ -48,11 +48,6 @@ _GENERATED = '''\
 import asyncio, decimal, email.message, json, logging, sqlite3, unittest.mock, xml.dom.minidom
 
 
-def total(prices, discount=0):
-    """The sum, less a discount in percent."""
-    return sum(prices) * (100 - discount) / 100
-
-
 def shipping(weight):
     """By weight, in steps."""
     if weight {comparison} 10:
@@ -60,43 +55,47 @@ def shipping(weight):
     return 5
 
 
-def label(name, price):
-    """What stands on the shelf."""
-    return name + ": " + str(price)
-
-
-def {other}(values):
-    """Steps that take a while, as a suite's tests do."""
+def checksum(values):
+    """A product's own loop."""
     found = 0
     for value in values:
-        for step in range(200):
-            found = (found * 31 + value + step) % 1000003
+        found = (found * 31 + value) % 1000003
     return found
 '''
+_MORE = '''
+
+def rule_{number}(prices, discount={number}):
+    """One of the shop's rules."""
+    if len(prices) > {number} and discount < 50:
+        return json.dumps({{"sum": sum(prices) * (100 - discount) / 100, "rule": {number}}})
+    return json.dumps({{"sum": sum(prices), "rule": None}})
+'''
 _TESTS = """\
+import json
 import pytest
 import shop
 @pytest.mark.parametrize("weight", [1, 10, 11, 30])
 def test_shipping(weight):
     assert shop.shipping(weight) == (9 if weight > 10 else 5)
-@pytest.mark.parametrize("price", range(100))
-def test_total(price):
-    assert shop.total([price, price], discount=50) == price
-@pytest.mark.parametrize("start", range(400))
-def test_checksum(start):
-    assert 0 <= shop.checksum(range(start, start + 60)) < 1000003
+@pytest.mark.parametrize("rule", range(12))
+@pytest.mark.parametrize("count", range(1, 40))
+def test_rule(rule, count):
+    stored = json.loads(json.dumps([{"price": n, "name": str(n)} for n in range(5000)]))
+    told = json.loads(getattr(shop, f"rule_{rule}")([each["price"] for each in stored[:count]]))
+    assert told["rule"] in (rule, None)
+    assert 0 <= shop.checksum(range(2000)) < 1000003
 """
 
 
 def generated(place: Path) -> Change:
-    """A suite of five hundred tests, a change of two lines that four of them run."""
+    """A suite of five hundred tests of some milliseconds, and a change of two lines that four of them run."""
     root = place / "generated"
     (root / "tests").mkdir(parents=True)
     (root / "pyproject.toml").write_text('[project]\nname = "shop"\nversion = "1"\n')
     (root / "tests" / "test_shop.py").write_text(_TESTS)
+    rest = "".join(_MORE.format(number=number) for number in range(12))
     for comparison, heavy in (("!=", "8"), (">", "9")):
-        text = _GENERATED.format(comparison=comparison, heavy=heavy, other="checksum")
-        (root / "shop.py").write_text(text)
+        (root / "shop.py").write_text(_GENERATED.format(comparison=comparison, heavy=heavy) + rest)
         _commit(root)
     return Change(name="generated", root=root, file="shop.py")
 
@@ -172,12 +171,12 @@ def mutmut(change: Change, python: Path, place: Path) -> tuple[measure.Cost, dic
     with (root / "pyproject.toml").open("a") as file:
         file.write(settings)
     cost = measure.measure([python, "-m", "mutmut", "run"], cwd=root)
+    if cost.status != 0:
+        raise SystemExit(f"mutmut ended with status {cost.status}:\n{cost.stdout[-3000:]}{cost.stderr[-3000:]}")
     told = _said(python, root, "results", "--all", "true")
     found = dict(line.strip().split(": ", 1) for line in told.splitlines() if ": " in line)
     if not found:
-        raise SystemExit(
-            f"mutmut tells of no mutant (status {cost.status}):\n{cost.stdout[-3000:]}{cost.stderr[-3000:]}"
-        )
+        raise SystemExit(f"mutmut tells of no mutant:\n{cost.stdout[-3000:]}")
     return cost, found
 
 

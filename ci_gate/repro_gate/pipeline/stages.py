@@ -25,6 +25,7 @@ _NO_TEMPORARY = "No usable temporary directory"  # what Python makes of a disk t
 _LEAST_SPACE = 1 << 20  # bytes
 _MOST_MADE = 4  # trees made for one question that are kept, for who asks again
 _STEP = 0.02  # seconds that one lab is waited for while others work, too
+_ALONE = 0.2  # and where none does: what happens is heard at once, and a wait that ends for nothing costs
 
 
 @dataclass(kw_only=True)
@@ -96,9 +97,9 @@ class LabBench:
         while any(job.result is None for job in jobs):
             waiting = self._submit(waiting, labs)
             self.progress(f"on {where}, {len(ended)} of {tests} runs")
-            for lab in labs.values():
-                if lab.busy:
-                    lab.step(_STEP)
+            busy = [lab for lab in labs.values() if lab.busy]
+            for lab in busy:
+                lab.step(_STEP if len(busy) > 1 else _ALONE)
         if any(_NO_SPACE in run.failure.message for run in ended if run.failure is not None):
             self._refuse_full_disk()
         return [job.result for job in jobs if job.result is not None]
