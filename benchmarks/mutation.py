@@ -167,9 +167,10 @@ def mutmut(change: Change, python: Path, place: Path) -> tuple[measure.Cost, dic
     root = place / "mutmut"
     shutil.copytree(change.root, root, ignore=shutil.ignore_patterns(".git"))
     source = change.file.partition("/")[0]
-    settings = f'\n[tool.mutmut]\nsource_paths = ["{source}"]\nonly_mutate = ["{change.file}"]\n'
+    # By fork, its second run of pytest in one process fails for suites that leave something behind, as tenacity's does.
+    settings = f'source_paths = ["{source}"]\nonly_mutate = ["{change.file}"]\nprocess_isolation = "forkserver"\n'
     with (root / "pyproject.toml").open("a") as file:
-        file.write(settings)
+        file.write("\n[tool.mutmut]\n" + settings)
     cost = measure.measure([python, "-m", "mutmut", "run"], cwd=root)
     if cost.status != 0:
         raise SystemExit(f"mutmut ended with status {cost.status}:\n{cost.stdout[-3000:]}{cost.stderr[-3000:]}")
