@@ -94,11 +94,12 @@ class TestLab:
         limits: Limits = LIMITS,
         files: tuple[str, ...] = (),
         swap: Swap | None = None,
+        until: frozenset[str] = frozenset(),
         **conditions: Any,
     ) -> ExperimentResult:
         """One experiment under the given conditions (neutral but for those named)."""
         experiment = Experiment(
-            tests=tests, conditions=Conditions(**conditions), limits=limits, partners=partners, swap=swap
+            tests=tests, conditions=Conditions(**conditions), limits=limits, partners=partners, swap=swap, until=until
         )
         return self.lab.run([Job(experiment=experiment, mode=mode, files=files)])[0]
 

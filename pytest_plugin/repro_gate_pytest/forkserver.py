@@ -137,7 +137,7 @@ class ForkServer:
             conditions = conditions_of(command)
             axes.apply(conditions)
             self._runner.watch_time(command)
-            self._runner.run(command["order"], channel)
+            self._runner.run(command["order"], channel, command.get("until", ()))
             status = 0
         except BaseException as broken:
             try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -42,8 +42,11 @@ class Runner:
         if seconds:
             self._observers.append(hang.StackWatch(wire.stack_file(command["channel"]), seconds))
 
-    def run(self, order: Sequence[int], channel: Channel) -> None:
-        """Run the controls and the items at these indices, in this order; a frame for each."""
+    def run(self, order: Sequence[int], channel: Channel, until: Collection[int] = ()) -> None:
+        """Run the controls and the items at these indices, in this order; a frame for each.
+
+        Once one of ``until`` has failed nobody asks for the rest, and the process ends.
+        """
         plan = controls.plan(self._session, order)
         channel.send(wire.BEGIN, t=wire.CONTROL_PASS)
         for position, (index, item) in enumerate(plan):
@@ -51,8 +54,8 @@ class Runner:
             # The last test of the project tears down what the session set up, not the control after it.
             following = None if index_after == wire.CONTROL_FAIL else after
             frame, go_on = self._run_one(index, item, following)
-            if not go_on:
-                # pytest would end the session here; the gate gives the rest to another process.
+            if not go_on or (index in until and frame["o"] in ("failed", "error")):
+                # pytest would end the session here, too; the gate gives the rest to another process, if it wants it.
                 channel.send_frames(frame, {"ev": wire.END, "ran": position + 1, "aborted": True})
                 _exit(0)
             # One write for both: the gate wakes up once per test.

@@ -143,7 +143,7 @@ class Serving:
         channel = Channel(command["channel"])
         axes.apply(conditions_of(command))
         runner.watch_time(command)
-        runner.run(command["order"], channel)
+        runner.run(command["order"], channel, command.get("until", ()))
 
 
 class _Unheard:

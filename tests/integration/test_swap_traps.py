@@ -308,3 +308,26 @@ def test_functions_with_type_parameters(project: MakeProject, host_lab: MakeLab,
         (1, {"test_first": "passed", "test_box": "failed"}),
         (1, {"test_first": "passed", "test_box": "failed"}),
     ]
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_an_experiment_ends_at_the_first_failure_that_decides(
+    project: MakeProject, host_lab: MakeLab, mode: Mode
+) -> None:
+    tests = """\
+        import pytest
+
+        @pytest.fixture(scope="session", autouse=True)
+        def opened(): yield
+        def test_a(): assert False
+        def test_b(): pass
+        def test_c(): assert False
+        def test_d(): pass
+    """
+    lab = host_lab(project({"test_t.py": tests}), *PLAIN)
+    names = tuple(f"test_t.py::test_{letter}" for letter in "abcd")
+    result = lab.run(tests=names, mode=mode, until=frozenset(names[1:]))
+    assert [str(run.outcome) for run in result.runs] == ["failed", "passed", "failed"]
+    assert (result.ending, result.controls_held) == (Ending.DONE, True)
+    whole = lab.run(tests=names, mode=mode)
+    assert len(whole.runs) == 4

@@ -44,6 +44,31 @@ def told(one: Activity) -> dict[str, str]:
     return {run.id: str(run.outcome) for run in one.runs}
 
 
+@pytest.mark.parametrize("how", ["failed", "error"])
+def test_nothing_is_left_once_a_test_that_decides_has_failed(how: str) -> None:
+    one = Activity(TESTS, [0, 1, 2, 3], None, frozenset({"b", "c"}))
+    one.begin_process(0.0)
+    result(one, wire.CONTROL_PASS)
+    result(one, 0, "failed")  # of no interest
+    assert one.left == 3
+    result(one, 1, how)
+    one.take({"ev": wire.END, "ran": 3, "aborted": True}, 3.0)
+    one.process_ended(0, "", 3.0)
+    assert told(one) == {"a": "failed", "b": how}
+    assert (one.remaining, one.ending, one.controls_held) == ([], Ending.DONE, True)
+
+
+def test_a_test_that_decides_and_hangs_leaves_nothing_either() -> None:
+    one = Activity(TESTS, [0, 1, 2, 3], None, frozenset({"b"}))
+    one.begin_process(0.0)
+    result(one, wire.CONTROL_PASS)
+    result(one, 0)
+    begin(one, 1)
+    one.process_ended(-9, "timeout", 9.0)
+    assert told(one) == {"a": "passed", "b": "timeout"}
+    assert one.remaining == []
+
+
 def test_results_become_runs_in_the_order_they_ran() -> None:
     heard: list[TestRun] = []
     one = Activity(TESTS, [2, 0], heard.append)

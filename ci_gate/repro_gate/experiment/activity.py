@@ -17,10 +17,20 @@ _WHY = {"timeout": Outcome.TIMEOUT, "memory": Outcome.CRASHED}
 
 
 class Activity:
-    """The judged lane of an experiment, over however many processes it takes to finish it."""
+    """The judged lane of an experiment, over however many processes it takes to finish it.
 
-    def __init__(self, tests: Sequence[str], order: Sequence[int], on_run: Callable[[TestRun], None] | None) -> None:
+    Once one of the tests in ``until`` has failed, nothing is left to be run.
+    """
+
+    def __init__(
+        self,
+        tests: Sequence[str],
+        order: Sequence[int],
+        on_run: Callable[[TestRun], None] | None,
+        until: frozenset[str] = frozenset(),
+    ) -> None:
         self._tests = tests
+        self._until = until
         self._left = list(order)
         self._position = 0
         self._on_run = on_run
@@ -115,6 +125,8 @@ class Activity:
 
     def _add(self, run: TestRun) -> None:
         self._position += 1
+        if run.id in self._until and run.outcome.bad:
+            self._left = self._left[: self._position]
         self.runs.append(run)
         if self._on_run is not None:
             self._on_run(run)

@@ -219,7 +219,7 @@ class Run:
             order = [index[test] for test in wanted if test in index]
             if judged:
                 self._missing = tuple(test for test in wanted if test not in index)
-        return Activity(tests, order, self._on_run if judged else None)
+        return Activity(tests, order, self._on_run if judged else None, self.experiment.until)
 
     def _begin_lane(self, number: int, worker: Worker, activity: Activity, now: float) -> _Lane:
         pipe, inside = worker.new_channel()
@@ -237,6 +237,9 @@ class Run:
                 "seconds": self.experiment.limits.test_seconds,
             },
         }
+        if self.experiment.until:
+            until = self.experiment.until
+            command["until"] = [index for index, (test, _) in enumerate(self.worker.facts.tests) if test in until]
         if self.experiment.swap is not None:
             command["swap"] = pipe.leave_swap(self.experiment.swap, inside)
         worker.command(command)

@@ -46,6 +46,7 @@ class Experiment:
 
     ``partners`` are further lanes of tests, run at the same time in the same directory (the
     parallel axis); their results are not reported. ``swap`` is applied in a fork before its first test.
+    It ends once one of the tests in ``until`` has failed; those after it are not run.
     """
 
     tests: tuple[str, ...] | None
@@ -53,6 +54,7 @@ class Experiment:
     partners: tuple[tuple[str, ...], ...] = ()
     limits: Limits = Limits()
     swap: Swap | None = None
+    until: frozenset[str] = frozenset()
 
 
 class Ending(enum.StrEnum):

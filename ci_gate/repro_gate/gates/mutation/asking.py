@@ -25,9 +25,16 @@ class Asking:
     case: Case
     policy: Policy
 
-    def mutated(self, mutant: Mutant, way: Way, tests: Sequence[str], patience: float = 1.0) -> Request:
-        """The tests with the mutant."""
-        return self._request(mutant, way, tests, mutant.text, patience=patience)
+    def mutated(
+        self,
+        mutant: Mutant,
+        way: Way,
+        tests: Sequence[str],
+        patience: float = 1.0,
+        until: frozenset[str] = frozenset(),
+    ) -> Request:
+        """The tests with the mutant; none more once one of ``until`` has failed."""
+        return self._request(mutant, way, tests, mutant.text, patience=patience, until=until)
 
     def null(self, mutant: Mutant, way: Way, tests: Sequence[str], patience: float = 1.0) -> Request:
         """The tests with head's own code, put in their way just like the mutant."""
@@ -51,6 +58,7 @@ class Asking:
         *,
         patience: float = 1.0,
         raising: bool = False,
+        until: frozenset[str] = frozenset(),
     ) -> Request:
         if way is Way.FORK:
             swap = Swap(
@@ -60,23 +68,25 @@ class Asking:
                 first_line=mutant.first_line,
                 raising=raising,
             )
-            return Request(stage=HEAD, experiment=self._experiment(tests, patience, swap))
+            return Request(stage=HEAD, experiment=self._experiment(tests, patience, swap, until))
         return Request(
             stage=Stage(side=Side.HEAD, replaced=((mutant.file, text),), watched=False),
-            experiment=self._experiment(tests, patience, None),
+            experiment=self._experiment(tests, patience, None, until),
             mode=Mode.FRESH,
             # The whole suite is collected as it is for everybody: what other files do at import may matter.
             files=() if way is Way.SUITE else tuple(dict.fromkeys(test.partition("::")[0] for test in tests)),
         )
 
-    def _experiment(self, tests: Sequence[str], patience: float, swap: Swap | None) -> Experiment:
+    def _experiment(
+        self, tests: Sequence[str], patience: float, swap: Swap | None, until: frozenset[str]
+    ) -> Experiment:
         policy = self.policy
         longest = max((self.case.seconds.get(test, 0.0) for test in tests), default=0.0)
         limits = Limits(
             test_seconds=patience * max(policy.least_seconds, policy.factor * longest),
             memory_bytes=policy.memory_bytes,
         )
-        return Experiment(tests=tuple(tests), conditions=Conditions(), limits=limits, swap=swap)
+        return Experiment(tests=tuple(tests), conditions=Conditions(), limits=limits, swap=swap, until=until)
 
 
 def outermost(qualname: str) -> str:

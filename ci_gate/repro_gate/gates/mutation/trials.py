@@ -60,7 +60,10 @@ class Trials:
             if grounds[mutant.id].why
         }
         standing = [(mutant, grounds[mutant.id]) for mutant in mutants if mutant.id not in settled]
-        requests = [self.asking.mutated(mutant, way, ground.tests) for mutant, ground in standing]
+        # The first failure tells; which others there are is not asked.
+        requests = [
+            self.asking.mutated(mutant, way, ground.tests, until=ground.eligible) for mutant, ground in standing
+        ]
         trials = []
         for (mutant, ground), result in zip(standing, self.bench.run(requests) if requests else [], strict=True):
             seen = observe(result, ground.tests)
@@ -85,22 +88,30 @@ class Trials:
                 return self._alone(trial, way)
 
     def _again(self, trials: Sequence[_Trial], way: Way) -> dict[str, Settled]:
-        """The second time: up to the first test that failed; where it passes now, all tests once more."""
+        """The second time, up to the test that failed. Where it passes now, all tests twice: others may fail both times."""
         settled: dict[str, Settled] = {}
-        for whole in (False, True):
-            due = [trial for trial in trials if trial.mutant.id not in settled]
-            runs = [trial.ground.tests if whole else trial.ground.tests[: trial.place] for trial in due]
-            requests = [self.asking.mutated(trial.mutant, way, tests) for trial, tests in zip(due, runs, strict=True)]
-            results = self.bench.run(requests) if requests else []
-            for trial, tests, result in zip(due, runs, results, strict=True):
-                seen = observe(result, tests)
-                killers = _killers(trial, seen, tests)
-                if killers and seen.swapped and not seen.broken:
-                    settled[trial.mutant.id] = Settled(result=self._killed(trial, killers, way))
-                elif whole:
-                    why = f"{trial.reading.tests[0]} failed with it once, and not a second time"
-                    settled[trial.mutant.id] = Settled(result=self._unclear(trial, way, why))
+        seconds = self._seen(trials, [trial.ground.tests[: trial.place] for trial in trials], way)
+        for trial, seen in zip(trials, seconds, strict=True):
+            killer = trial.reading.tests[0]
+            if killer in _failed_in(trial, seen):
+                settled[trial.mutant.id] = Settled(result=self._killed(trial, (killer,), way))
+        left = [trial for trial in trials if trial.mutant.id not in settled]
+        whole = [self._seen(left, [trial.ground.tests for trial in left], way) for _ in range(2 if left else 0)]
+        for trial, *both in zip(left, *whole, strict=True):
+            one, other = (_failed_in(trial, seen) for seen in both)
+            killers = tuple(test for test in one if test in other)
+            if killers:
+                settled[trial.mutant.id] = Settled(result=self._killed(trial, killers, way))
+            else:
+                why = f"{trial.reading.tests[0]} failed with it once, and not a second time"
+                settled[trial.mutant.id] = Settled(result=self._unclear(trial, way, why))
         return settled
+
+    def _seen(self, trials: Sequence[_Trial], runs: Sequence[tuple[str, ...]], way: Way) -> list[Observed]:
+        """Each mutant once more, on some of its tests."""
+        requests = [self.asking.mutated(trial.mutant, way, tests) for trial, tests in zip(trials, runs, strict=True)]
+        results = self.bench.run(requests) if requests else []
+        return [observe(result, tests) for result, tests in zip(results, runs, strict=True)]
 
     def _alone(self, trial: _Trial, way: Way) -> Settled:
         """A hang or a crash, with nothing beside it and more time, and then head's own code in the same slot."""
@@ -160,6 +171,8 @@ class Trials:
         )
 
 
-def _killers(trial: _Trial, second: Observed, tests: Sequence[str]) -> tuple[str, ...]:
-    """The tests that failed both times, in order."""
-    return tuple(test for test in trial.reading.tests if test in tests and second.failed(test))
+def _failed_in(trial: _Trial, seen: Observed) -> tuple[str, ...]:
+    """The tests that may speak and failed, in order; none where the run as a whole tells nothing."""
+    if not seen.swapped or seen.broken:
+        return ()
+    return tuple(test for test in seen.runs if test in trial.ground.eligible and seen.failed(test))
