@@ -46,7 +46,7 @@ Behaviour = Callable[[Seen], Outcome]
 
 def catches(*mutants: str) -> Behaviour:
     """Fails with these mutants, and where the code raises."""
-    return lambda seen: Outcome.FAILED if seen.mutant in (*mutants, RAISES) else Outcome.PASSED
+    return lambda seen: Outcome.FAILED if {*mutants, RAISES} & set(seen.mutant.split("+")) else Outcome.PASSED
 
 
 def comes_to(outcome: Outcome, *mutants: str) -> Behaviour:
@@ -114,7 +114,10 @@ class MutantBench:
             ((path, text),) = request.stage.replaced
             assert path == FILE or path.startswith("pkg/")
             text = RAISES if text.startswith("raise ") else text
-        return next((each.id for each in self.mutants if each.text == text), text if text == RAISES else "")
+        exact = [each.id for each in self.mutants if each.text == text]
+        # Several on disk at once are told by what they write.
+        together = [each.id for each in self.mutants if each.mutated not in HEAD and each.mutated in text]
+        return exact[0] if exact else RAISES if text == RAISES else "+".join(together)
 
     def _result(self, request: Request, beside: int) -> ExperimentResult:
         experiment, name = request.experiment, self.what(request)

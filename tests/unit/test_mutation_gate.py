@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from repro_gate.model import Ending, Mode, Outcome, Site, Way
+from repro_gate.model import Ending, Mode, Mutant, Outcome, Site, Way
 from tests.unit.simulated_mutants import (
     FILE,
+    HEAD,
     NEW,
     OLD,
     RAISES,
@@ -84,6 +85,38 @@ def test_where_all_tests_run_it_the_suite_was_asked_already() -> None:
     assert all(each.files for batch in found.bench.asked for each in batch if each.mode is Mode.FRESH)
 
 
+def written(name: str, old: str, new: str) -> Mutant:
+    return mutant(name, original=old, mutated=new, text=HEAD.replace(old, new))
+
+
+APART = (written("a", "x < 3", "x <= 3"), written("b", "return 1", "return 7"), written("c", "return 0", "return 8"))
+
+
+@pytest.mark.parametrize(
+    ("noticed", "runs"),
+    [((), 1), (("b",), 4)],
+    ids=["none is noticed: one run for all", "one is: each by itself, and not again"],
+)
+def test_what_no_test_of_its_lines_noticed_meets_the_suite_together_first(noticed: tuple[str, ...], runs: int) -> None:
+    found = judged({OLD: catches(), OTHER: catches(*noticed)}, *APART, covering=lambda _mutant: (OLD,))
+    assert found.outcomes == {each.id: "killed" if each.id in noticed else "survived" for each in APART}
+    suites = [
+        found.bench.what(each)
+        for batch in found.bench.asked
+        for each in batch
+        if each.mode is Mode.FRESH and not each.files and found.bench.what(each) not in ("", RAISES)
+    ]
+    assert suites[0] == "a+b+c"
+    assert sorted(suites[1:4]) == ([] if runs == 1 else ["a", "b", "c"])
+
+
+def test_mutants_of_one_place_are_never_together() -> None:
+    same = (written("a", "x < 3", "x <= 3"), written("b", "x < 3", "x < 4"))
+    found = judged({OLD: catches(), OTHER: catches()}, *same, covering=lambda _mutant: (OLD,))
+    assert found.outcomes == {"a": "survived", "b": "survived"}
+    assert "a+b" not in {found.bench.what(each) for batch in found.bench.asked for each in batch}
+
+
 def test_the_suite_is_asked_last_and_by_no_more_mutants_than_fit() -> None:
     many = [mutant(f"m{number}") for number in range(4)]
     found = judged(
@@ -91,7 +124,7 @@ def test_the_suite_is_asked_last_and_by_no_more_mutants_than_fit() -> None:
         *many,
         covering=lambda _mutant: (OLD,),
         seconds={OLD: 1.0, OTHER: 9.0},
-        policy={"batch": 2, "budget_seconds": 57.0},
+        policy={"batch": 2, "budget_seconds": 61.0},
         bench={"took": 4.0},
     )
     assert found.outcomes == {"m0": "survived", "m1": "survived", "m3": "killed"}

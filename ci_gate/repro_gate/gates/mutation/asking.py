@@ -6,10 +6,12 @@ comes of it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from repro_gate.gates.fail_to_pass.case import Request, Stage
+from repro_gate.gates.fail_to_pass.symbols import parse
 from repro_gate.gates.mutation.case import Case, Policy
 from repro_gate.model import Conditions, Experiment, Limits, Mode, Mutant, Side, Swap, Way
 
@@ -41,9 +43,25 @@ class Asking:
         return self._request(mutant, way, tests, self.case.texts[mutant.file], patience=patience)
 
     def raising(self, mutant: Mutant, way: Way, tests: Sequence[str]) -> Request:
-        """The tests with code that raises at once: the mutant's function, or on disk the whole module."""
+        """The tests, until one fails, with code that raises at once: the mutant's function, or on disk the whole module."""
         text = self.case.texts[mutant.file]
-        return self._request(mutant, way, tests, text if way is Way.FORK else _RAISES + text, raising=True)
+        text = text if way is Way.FORK else _RAISES + text
+        return self._request(mutant, way, tests, text, raising=True, until=frozenset(tests))
+
+    def together(self, mutants: Sequence[Mutant], tests: Sequence[str]) -> Request | None:
+        """The tests with all of these mutants on disk at once; None where two of them change the same place."""
+        edits: dict[str, list[tuple[int, int, str]]] = {}
+        for mutant in mutants:
+            edits.setdefault(mutant.file, []).append(_edit(self.case.texts[mutant.file], mutant.text))
+        replaced = [(file, _edited(self.case.texts[file], each)) for file, each in sorted(edits.items())]
+        texts = tuple((file, text) for file, text in replaced if text is not None)
+        if len(texts) < len(replaced):
+            return None
+        return Request(
+            stage=Stage(side=Side.HEAD, replaced=texts, watched=False),
+            experiment=self._experiment(tests, 1.0, None, frozenset(tests)),
+            mode=Mode.FRESH,
+        )
 
     def seconds(self, tests: Sequence[str]) -> float:
         """What these tests took in the instrumented run, in all."""
@@ -87,6 +105,25 @@ class Asking:
             memory_bytes=policy.memory_bytes,
         )
         return Experiment(tests=tuple(tests), conditions=Conditions(), limits=limits, swap=swap, until=until)
+
+
+def _edit(head: str, mutated: str) -> tuple[int, int, str]:
+    """The one place where two texts differ: from, to, and what stands there instead."""
+    most = min(len(head), len(mutated))
+    begin = next((place for place in range(most) if head[place] != mutated[place]), most)
+    most -= begin
+    end = next((place for place in range(most) if head[-1 - place] != mutated[-1 - place]), most)
+    return begin, len(head) - end, mutated[begin : len(mutated) - end]
+
+
+def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str | None:
+    """A text with all edits; None where they touch each other, or what comes of it is no Python."""
+    ordered = sorted(edits)
+    if any(one[1] >= other[0] for one, other in itertools.pairwise(ordered)):
+        return None
+    for begin, end, new in reversed(ordered):
+        text = text[:begin] + new + text[end:]
+    return text if parse(text) is not None else None
 
 
 def outermost(qualname: str) -> str:

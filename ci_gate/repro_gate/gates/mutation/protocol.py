@@ -128,10 +128,17 @@ class _Run:
         self.for_suite += waiting[Way.SUITE]
 
     def _whole_suite(self) -> None:
-        """As many at a time as fit one after the other: how many really run at once is the bench's affair."""
+        """All at once first. Then as many as fit one after the other: how many really run at once is the bench's affair."""
         waiting = self.for_suite
+        if len(waiting) > 1 and self.policy.clock() + self._of_suite(waiting[0]) < self.deadline:
+            settled = self.trials.all_missed(waiting)
+            waiting = [
+                mutant
+                for mutant in waiting
+                if mutant.id not in settled or not self._ended(mutant, settled[mutant.id], Way.SUITE)
+            ]
         while waiting:
-            needed = self.trials.asking.seconds(self.case.selection(waiting[0], Way.SUITE))
+            needed = self._of_suite(waiting[0])
             fitting = [
                 mutant
                 for place, mutant in enumerate(waiting[: self.policy.batch], start=1)
@@ -144,6 +151,10 @@ class _Run:
                 return
             self._settle(fitting, Way.SUITE)
             waiting = waiting[len(fitting) :]
+
+    def _of_suite(self, mutant: Mutant) -> float:
+        """Seconds of a run of the whole suite."""
+        return self.trials.asking.seconds(self.case.selection(mutant, Way.SUITE))
 
     def _settle(self, mutants: Sequence[Mutant], way: Way) -> list[Mutant]:
         """Try them in one way; returns those that came to no answer in it."""

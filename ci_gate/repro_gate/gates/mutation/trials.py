@@ -75,6 +75,26 @@ class Trials:
                 settled[trial.mutant.id] = self._one(trial, way)
         return settled
 
+    def all_missed(self, mutants: Sequence[Mutant]) -> dict[str, Settled]:
+        """By id, where the whole suite misses all of these at once: then it misses each. Else nothing.
+
+        Group testing (Dorfman 1943): most that come so far are missed, and a run of the suite is dear.
+        """
+        grounds = self.controls.grounds(mutants, Way.SUITE)
+        tests = grounds[mutants[0].id].tests
+        request = self.asking.together(mutants, tests)
+        if request is None or any(ground.why or ground.tests != tests for ground in grounds.values()):
+            return {}
+        (result,) = self.bench.run([request])
+        seen = observe(result, tests)
+        found: dict[str, Settled] = {}
+        for mutant in mutants:
+            ground = grounds[mutant.id]
+            trial = _Trial(mutant=mutant, ground=ground, first=seen, reading=read(seen, tests, ground.eligible))
+            if trial.reading.sign is Sign.SILENCE:
+                found[mutant.id] = self._one(trial, Way.SUITE)
+        return found if len(found) == len(mutants) else {}
+
     def _one(self, trial: _Trial, way: Way) -> Settled:
         exposed = self._covering(trial.mutant, trial.ground)
         match trial.reading.sign:
