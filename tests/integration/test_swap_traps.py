@@ -266,13 +266,17 @@ def test_a_fresh_process_reads_files_and_exchanges_nothing(project: MakeProject,
     assert lab.lab.started_processes == 0
 
 
-def test_company_leftovers_and_watched_lines_see_the_same_code(project: MakeProject, host_lab: MakeLab) -> None:
+def test_company_and_leftovers_see_the_same_code_and_no_line_is_watched(
+    project: MakeProject, host_lab: MakeLab
+) -> None:
     files = {FILE: SMALL, "pkg/__init__.py": "", "test_t.py": SMALL_TESTS}
     lab = host_lab(project(files), *PLAIN, watch={FILE: frozenset({2, 3})})
     swap = swap_of(FILE, SMALL, "small", *BOUNDARY)
     result = lab.run(tests=("test_t.py::test_b",), partners=(("test_t.py::test_a",),), swap=swap, leftovers=1)
     assert (result.swapped, outcomes(result)) == (1, {"test_b": "failed"})
-    evidence = result.runs[0].evidence
+    # Nobody asks which lines a mutant runs: a fork with other code watches none.
+    assert result.runs[0].evidence is None
+    evidence = lab.run(tests=("test_t.py::test_b",)).runs[0].evidence
     assert evidence is not None
     assert evidence.lines == ((FILE, 3),)
 
