@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
 
-from repro_gate.model import Ending, Mode, Mutant, Outcome, Site, Way
+from repro_gate.gates.mutation import Policy, judge
+from repro_gate.model import Ending, GateResult, Mode, Mutant, Outcome, Site, Way
 from tests.unit.simulated_mutants import (
     FILE,
     HEAD,
     NEW,
     OLD,
     RAISES,
+    MutantBench,
     Seen,
+    case,
     catches,
     comes_to,
     judged,
     mutant,
 )
 
+TODAY = datetime.date(2026, 3, 4)
 A, B = mutant("a"), mutant("b", 3)
 OTHER = "tests/test_other.py::test_other"
 
@@ -441,3 +446,26 @@ def test_a_nested_function_is_exchanged_with_the_outermost_one() -> None:
     swap = found.bench.asked[-1][0].experiment.swap
     assert swap is not None
     assert (swap.qualname, swap.first_line, swap.path) == ("Outer.f", 1, FILE)
+
+
+@pytest.mark.parametrize(
+    "broken", [KeyboardInterrupt(), OSError(28, "No space left on device")], ids=["interrupt", "disk"]
+)
+def test_what_was_found_before_something_cut_it_short_is_kept(broken: BaseException) -> None:
+    many = [mutant(f"m{number}") for number in range(4)]
+
+    def until_the_third(seen: Seen) -> Outcome:
+        if seen.mutant == "m2":
+            raise broken
+        return catches("m0", "m1")(seen)
+
+    kept: list[GateResult] = []
+    tests = {OLD: until_the_third}
+    bench = MutantBench(tests=tests, mutants=many)
+    with pytest.raises(type(broken)):
+        judge(case(tests, many), bench, Policy(today=TODAY, clock=lambda: bench.now, batch=1), kept.append)
+    [result] = kept
+    assert result.mutation is not None
+    assert {each.mutant.id: str(each.outcome) for each in result.mutation.tested} == {"m0": "killed", "m1": "killed"}
+    assert {each.mutant.id: str(each.reason) for each in result.mutation.not_tested} == {"m2": "budget", "m3": "budget"}
+    assert str(result.verdict) == "neutral"

@@ -48,7 +48,7 @@ from repro_gate.model import (
 from repro_gate.pipeline.bench import sandbox_for
 from repro_gate.pipeline.coverage_files import write_files
 from repro_gate.pipeline.instrumented import Instrumented
-from repro_gate.pipeline.mutation import judge_mutants
+from repro_gate.pipeline.mutation import judge_mutants, read_waivers
 from repro_gate.pipeline.packing import Packer
 from repro_gate.pipeline.provision import Provision
 from repro_gate.pipeline.request import Effects, Request
@@ -127,7 +127,7 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
         base=pair.base_sha,
         head=pair.head_sha,
         how=str(pair.how),
-        gates=tuple(run.results),
+        gates=(*run.results, *run.partial),
         levels=levels_of(request.settings),
         command=request.command,
         sandbox=run.sandboxing,
@@ -185,6 +185,7 @@ class _Check:
     pair: Pair
     effects: Effects
     results: list[GateResult] = field(default_factory=list)
+    partial: list[GateResult] = field(default_factory=list)  # of a gate that something cut short
     notes: list[str] = field(default_factory=list)
     guards: tuple[str, ...] = ()
     sandboxing: Sandboxing | None = None
@@ -209,6 +210,8 @@ class _Check:
             return
         with place_for_trees() as directory:
             subject = self._subject(directory)
+            if mutation.GATE in wanted:  # before anything runs: nobody is to wait for an error
+                read_waivers(subject, self.effects.now().date())
             sandbox = self._sandbox(subject)
             try:
                 self._in(directory, subject, sandbox, wanted)
@@ -385,6 +388,7 @@ class _Check:
             command=request.command,
             report=request.report,
             least_seconds=request.mutant_seconds,
+            keep=self.partial.append,
         )
 
     def _write_coverage(self, subject: Subject, runs: Instrumented, directory: Path) -> None:

@@ -135,8 +135,12 @@ def judge_mutants(
     command: str,
     report: str,
     least_seconds: float | None = None,
+    keep: Callable[[GateResult], None] = lambda _result: None,
 ) -> GateResult:
-    """The whole gate on one change; ``least_seconds`` None: as the policy has it. Raises ConfigError where head's file of waivers cannot be read."""
+    """The whole gate on one change; ``least_seconds`` None: as the policy has it.
+
+    Raises ConfigError where head's file of waivers cannot be read. ``keep``: what was found where something cuts it short.
+    """
     today = effects.now().date()
     same = compare(subject.differing)
     files = [
@@ -147,8 +151,7 @@ def judge_mutants(
     waivers, remarks = waivers_of(
         files,
         {file.path: file.base for file in subject.differing},
-        _content(subject.trees[Side.HEAD] / WAIVERS),
-        _content(subject.trees[Side.CONTROL] / WAIVERS),
+        *_files_of_waivers(subject),
         today,
     )
     known = Known(seconds=recording.seconds_of, new_tests=new_tests, flaky=flaky, waivers=waivers, remarks=remarks)
@@ -158,7 +161,18 @@ def judge_mutants(
     policy = policy_of(settings, level, today=today, clock=effects.monotonic, memory_bytes=memory_of(settings, effects))
     if least_seconds is not None:
         policy = replace(policy, least_seconds=least_seconds)
-    return judge(case, bench, policy)
+    return judge(case, bench, policy, keep)
+
+
+def read_waivers(subject: Subject, today: datetime.date) -> Waivers:
+    """What head's file of waivers says. Raises ConfigError where it cannot be read."""
+    head, base = _files_of_waivers(subject)
+    return in_file(head, today, base) if head is not None else Waivers()
+
+
+def _files_of_waivers(subject: Subject) -> tuple[bytes | None, bytes | None]:
+    """Head's and base's."""
+    return _content(subject.trees[Side.HEAD] / WAIVERS), _content(subject.trees[Side.CONTROL] / WAIVERS)
 
 
 def same_lines(same: Same, file: ChangedFile) -> dict[int, str]:

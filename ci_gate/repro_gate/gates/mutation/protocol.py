@@ -8,7 +8,7 @@ meaning of the whole (verdict). Everything is run through ``Bench``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from repro_gate.gates.fail_to_pass.case import Bench
@@ -18,7 +18,7 @@ from repro_gate.gates.mutation.case import Case, Policy
 from repro_gate.gates.mutation.controls import Controls
 from repro_gate.gates.mutation.trials import Settled, Trials
 from repro_gate.gates.mutation.verdict import decide
-from repro_gate.gates.mutation.waiving import applied
+from repro_gate.gates.mutation.waiving import Waived, applied
 from repro_gate.model import (
     GateResult,
     Mutant,
@@ -33,18 +33,32 @@ from repro_gate.model import (
 _NEXT = {Way.FORK: Way.DISK, Way.DISK: Way.SUITE}
 
 
-def judge(case: Case, bench: Bench, policy: Policy) -> GateResult:
-    """Try the mutants of one change. Never raises for what tests do."""
+def judge(
+    case: Case, bench: Bench, policy: Policy, keep: Callable[[GateResult], None] = lambda _result: None
+) -> GateResult:
+    """Try the mutants of one change. Never raises for what tests do.
+
+    Where something else ends it (an interrupt, a full disk), ``keep`` is given what was found until then.
+    """
     began = policy.clock()
     waived = applied(case.mutants, case.waivers, case.changed, policy.today)
     run = _Run(case=case, policy=policy, trials=_trials(case, bench, policy), deadline=began + policy.budget_seconds)
-    run.all(
-        {
-            mutant: NotTested(mutant=each, reason=Untested.WAIVED, why=waived.by_mutant[mutant].reason)
-            for each in case.mutants
-            if (mutant := each.id) in waived.by_mutant
-        }
-    )
+    left_alone = {
+        mutant: NotTested(mutant=each, reason=Untested.WAIVED, why=waived.by_mutant[mutant].reason)
+        for each in case.mutants
+        if (mutant := each.id) in waived.by_mutant
+    }
+    try:
+        run.all(left_alone)
+    except BaseException:
+        run.leave_the_rest("the check was cut short before it")
+        keep(_result(run, waived, began))
+        raise
+    return _result(run, waived, began)
+
+
+def _result(run: _Run, waived: Waived, began: float) -> GateResult:
+    case, policy = run.case, run.policy
     order = {mutant.id: place for place, mutant in enumerate(case.mutants)}
     tested = tuple(sorted(run.tested, key=lambda each: order[each.mutant.id]))
     not_tested = tuple(sorted(run.not_tested, key=lambda each: order[each.mutant.id]))
@@ -107,6 +121,12 @@ class _Run:
         for batch in _batches(pending, self.policy.batch):
             self._batch(batch)
         self._whole_suite()
+
+    def leave_the_rest(self, why: str) -> None:
+        """Every mutant that has no result yet was not tested."""
+        known = {each.mutant.id for each in self.tested} | {each.mutant.id for each in self.not_tested}
+        rest = (mutant for mutant in self.case.mutants if mutant.id not in known)
+        self.not_tested += [NotTested(mutant=mutant, reason=Untested.BUDGET, why=why) for mutant in rest]
 
     def _untestable(self, mutant: Mutant) -> NotTested | None:
         covering = self.case.covering(mutant)
