@@ -30,7 +30,7 @@ from repro_gate.model import (
     Trouble,
     Zone,
 )
-from repro_gate.report import as_markdown, check_json, check_terminal, remarks
+from repro_gate.report import as_markdown, check_json, check_terminal, remarks, words
 from repro_gate.report.check_outcome import exit_code
 from tests.unit import coverage_values
 
@@ -216,6 +216,20 @@ def test_a_line_without_a_test_is_remarked_on_beside_it_as_grave_as_its_gate() -
         (remark,) = remarks.of_check(report(coverage_values.GATE, levels={"coverage": level}), prefix="sub")
         assert (remark.path, remark.line, str(remark.severity)) == ("pkg/mod.py", 2, severity)
         assert remark.rule == "coverage/uncovered_lines"
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"text": "x", "path": "a.py", "line": 3}, "a.py:3"),
+        ({"text": "a.py:3 (`y`) is run by no test", "path": "a.py", "line": 3}, ""),
+        ({"text": "a.py:33 is another line", "path": "a.py", "line": 3}, "a.py:3"),
+        ({"text": "x", "id": "t.py::test", "path": "a.py", "line": 3}, "t.py::test"),
+        ({"text": " x"}, ""),
+    ],
+)
+def test_what_a_finding_is_about_is_said_once(about: dict[str, Any], said: str) -> None:
+    assert words.place_of(Finding(reason=ReasonCode.NO_ITEMS, **about)) == said
 
 
 def test_code_of_a_finding_is_shown_as_code_and_breaks_out_of_nothing() -> None:

@@ -32,6 +32,8 @@ def verdict(line: str) -> Reason | list[str]:
         ("T = typing.TypeVar('T', bound=1)", Reason.TYPE),
         ("A: TypeAlias = list[1]", Reason.TYPE),
         ("__all__ += ['a']", Reason.EXPORTS),
+        ("__version__ = '1.2'", Reason.SAYING),
+        ("__version__: str = make(1)", Reason.SAYING),
         ("pass", Reason.NO_OPERATOR),
     ],
 )

@@ -19,6 +19,7 @@ _LOGGER = re.compile(r"_*(?:[a-z]+_)?(?:log|logger|logging)", re.IGNORECASE)
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 _DECLARED = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple", "NewType", "TypeAliasType"})
 _GETTERS = frozenset({"getLogger", "get_logger"})
+_SAYS = re.compile(r"__(authors?|copyright|credits|date|email|license|maintainer|title|url|version(_info|_tuple)?)__")
 _TYPING = frozenset({"typing", "t", "typing_extensions"})
 # With another number of arguments, or None among them, these only raise TypeError.
 _TRIVIAL = frozenset({"len", "isinstance", "issubclass", "cast", "super"})
@@ -122,8 +123,11 @@ def _logs(function: cst.CSTNode) -> bool:
 
 def _assignment(node: cst.Assign | cst.AnnAssign | cst.AugAssign) -> Iterator[Part]:
     targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
-    if any(isinstance(each, cst.Name) and each.value == "__all__" for each in targets):
+    names = {each.value for each in targets if isinstance(each, cst.Name)}
+    if "__all__" in names:
         yield node, Reason.EXPORTS
+    elif names and all(map(_SAYS.fullmatch, names)):
+        yield node, Reason.SAYING
     elif _declares_type(node):
         yield node, Reason.TYPE
 

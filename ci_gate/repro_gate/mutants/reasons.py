@@ -34,6 +34,7 @@ class Reason(enum.StrEnum):
     ABSTRACT = "arid: abstract"
     PLACEHOLDER = "arid: placeholder"
     EXPORTS = "arid: __all__"
+    SAYING = "arid: what a module says of itself"
 
 
 MEANING: Mapping[Reason, str] = MappingProxyType(
@@ -59,6 +60,7 @@ MEANING: Mapping[Reason, str] = MappingProxyType(
         Reason.ABSTRACT: "methods marked `abstract…`, and `raise NotImplementedError`",
         Reason.PLACEHOLDER: "`...`",
         Reason.EXPORTS: "what `import *` takes is rarely meant by a test; a missing name shows elsewhere",
+        Reason.SAYING: "`__version__`, `__author__` and the like: no test is to pin a version",
     }
 )
 

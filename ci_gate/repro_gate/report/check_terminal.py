@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from repro_gate.model import CheckReport, GateResult
 from repro_gate.report.check_outcome import failure_line, footnotes, gate_line, headline
-from repro_gate.report.words import counted, replay_command, visible
+from repro_gate.report.words import counted, place_of, replay_command, visible
 
 _MOST = 20
 
@@ -44,7 +44,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         yield f"refused  {refusal.id}"
         yield f"         {refusal.reason}: {refusal.why}"
     for finding in gate.findings[:_MOST]:
-        place = finding.id or (f"{finding.path}:{finding.line}" if finding.path else "")
+        place = place_of(finding)
         where = f"{place}: " if place else ""
         yield f"{finding.reason}: {where}{finding.text}"
         yield from (f"  | {line}" for line in finding.output.splitlines())

@@ -10,7 +10,7 @@ import re
 import shlex
 import unicodedata
 
-from repro_gate.model import FlakeReport, SkippedFile, TestVerdict, Verdict
+from repro_gate.model import Finding, FlakeReport, SkippedFile, TestVerdict, Verdict
 
 # Joiners shape emoji and Persian or Indic words, and cannot reorder or hide what is around them.
 _HARMLESS_FORMAT = "\u200c\u200d"
@@ -65,6 +65,12 @@ def _shell_character(character: str) -> str:
 def counted(number: int, thing: str) -> str:
     """``1 test``, ``2 tests``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def place_of(finding: Finding) -> str:
+    """What a finding is about, before its text: a test, or a line; nothing where the text begins with it."""
+    place = finding.id or (f"{finding.path}:{finding.line}" if finding.path else "")
+    return "" if finding.text.startswith(f"{place} ") else place
 
 
 def runs(report: FlakeReport) -> str:
