@@ -147,8 +147,8 @@ def test_lines_say_what_was_proved_and_how_base_failed_and_how_to_repeat_it() ->
 
 def test_the_page_holds_verdict_proof_refusal_and_command() -> None:
     page = as_markdown.page(FULL)
-    for words in ("❌", PROVED.id, "assert 1 == 2", "passes on base", FULL.command):
-        assert words in page
+    for part in ("❌", PROVED.id, "assert 1 == 2", "passes on base", FULL.command):
+        assert part in page
 
 
 HOSTILE = st.text(st.sampled_from("ab`|\n\r<>&@#[]()!*_\\~$:\x1b\u202e/"), max_size=40)
