@@ -190,5 +190,31 @@ assert end_descendants() == 1
     assert done.returncode == 0, done.stderr
 
 
+def test_nothing_of_ended_groups_stays_in_the_table_of_processes(tmp_path: Path) -> None:
+    program = """
+import os, sys, time
+from pathlib import Path
+from repro_gate.process import adopt_orphans, start
+from repro_gate.process.children import descendants
+assert adopt_orphans()
+inner = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(300)'])"
+for _ in range(3):
+    process = start([sys.executable, "-c", inner], env=dict(os.environ), cwd=Path.cwd())
+    while "1" not in process.output()[0]:
+        time.sleep(0.01)
+    process.end()
+    assert process.poll() == -9
+deadline = time.monotonic() + 10
+last = start([sys.executable, "-c", ""], env=dict(os.environ), cwd=Path.cwd())
+assert last.wait(30) == 0
+while len(descendants(os.getpid())) > 0 and time.monotonic() < deadline:
+    last.end()
+    time.sleep(0.01)
+assert descendants(os.getpid()) == []
+"""
+    done = subprocess.run(python(program), capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_command_is_quoted_as_a_shell_takes_it() -> None:
     assert quoted(["a b", "$x", "c"]) == "'a b' '$x' c"

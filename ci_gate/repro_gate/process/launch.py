@@ -86,6 +86,19 @@ class _Drain:
             self._pipe.close()
 
 
+_ENDED: set[int] = set()  # groups whose leader is gone, and of which this process may have adopted somebody
+
+
+def _reap_groups() -> None:
+    """Take leave of what those groups left to us: a long run must not fill the table of processes."""
+    for group in list(_ENDED):
+        try:
+            while os.waitpid(-group, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            _ENDED.discard(group)
+
+
 class Process:
     """A running program, the leader of its own process group."""
 
@@ -95,6 +108,7 @@ class Process:
         self.argv = tuple(argv)
         self.pid = popen.pid
         self._popen = popen
+        _ENDED.discard(self.pid)
         self._out = _Drain(popen.stdout, keep_all)
         self._err = _Drain(popen.stderr, keep_all)
 
@@ -116,6 +130,8 @@ class Process:
             self.wait(grace)
         _signal_group(self.pid, signal.SIGKILL)
         self._popen.wait()
+        _ENDED.add(self.pid)
+        _reap_groups()
         self._out.finish(1.0)
         self._err.finish(1.0)
 
