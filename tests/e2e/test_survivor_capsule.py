@@ -81,6 +81,13 @@ def test_the_check_packs_what_it_shows_and_says_how_to_replay_it(checked: Checke
     for text in (checked.done.out, page):
         assert entry["replay"] in text
     assert checked.repo.git("status", "--porcelain") == ""
+    waivers = checked.repo.path / ".repro-gate" / "waivers.toml"
+    waivers.write_text("", encoding="utf-8")  # this one is a person's, to be committed
+    try:
+        told = checked.repo.git("status", "--porcelain", "--untracked-files=all")
+        assert told.split() == ["??", ".repro-gate/waivers.toml"]
+    finally:
+        waivers.unlink()
 
 
 def test_its_manifest_is_the_mutant_and_its_tests(checked: Checked) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import venv
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from repro_gate.errors import MissingTool, SandboxUnavailable
+from repro_gate.experiment import wiring
 from repro_gate.model import Mode
 from repro_gate.sandbox import Bubblewrap, Host, Sandbox, choose, probe
 from tests.conftest import MakeLab, MakeProject, TestLab, outcomes
@@ -64,6 +66,22 @@ def bubblewrapped(labs: Callable[..., TestLab], why_not: str) -> Callable[..., T
     if why_not:
         pytest.skip(why_not)
     return lambda *arguments, **changes: labs(Bubblewrap(), *arguments, **changes)
+
+
+def test_the_plugin_is_found_where_repro_gate_is_installed_below_the_project(
+    project: MakeProject,
+    labs: Callable[..., TestLab],
+    bubblewrap_why_not: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = bubblewrapped(labs, bubblewrap_why_not)
+    test = "import os\ndef test_it(): assert os.path.isfile('.venv/lib/site-packages/repro_gate_pytest/wire.py')\n"
+    place = project({"test_it.py": test})
+    package = place / ".venv/lib/site-packages/repro_gate_pytest"
+    shutil.copytree(wiring.plugin_package(), package)
+    (place / ".venv/pyvenv.cfg").write_text("")  # the tests have another interpreter: a copy leaves this out
+    monkeypatch.setattr(wiring, "plugin_package", lambda: package)
+    assert outcomes(one(place).run()) == {"test_it": "passed"}
 
 
 def test_bubblewrap_hides_homes_and_other_processes_and_takes_writes_only_into_the_copy(

@@ -225,6 +225,7 @@ def test_a_line_without_a_test_is_remarked_on_beside_it_as_grave_as_its_gate() -
         ({"text": "a.py:3 (`y`) is run by no test", "path": "a.py", "line": 3}, ""),
         ({"text": "a.py:33 is another line", "path": "a.py", "line": 3}, "a.py:3"),
         ({"text": "x", "id": "t.py::test", "path": "a.py", "line": 3}, "t.py::test"),
+        ({"text": "x", "path": "a.py"}, "a.py"),
         ({"text": " x"}, ""),
     ],
 )

@@ -235,3 +235,9 @@ def test_only_what_head_no_longer_has_can_have_been_renamed() -> None:
     text = hollow(head, range(6, 12), Filling.BASE, MOVED, elsewhere)
     assert text is not None
     assert text.count("return None") == 1
+
+
+def test_what_takes_any_use_is_neither_less_nor_more_than_anything() -> None:
+    found = loaded("def f(x):\n    return x\n", filling=Filling.ABSORB)["f"](1)
+    assert [found < 1, found <= 1, found > 1, found >= 1] == [False] * 4
+    assert found.anything(2)[3].else_

@@ -50,7 +50,7 @@ def test_the_changes_own_tests_run_last_and_get_a_kill_only_where_no_older_one_d
         ((NEW,), True),
     ]
     assert found.result.summary.startswith(
-        "2 of 2 mutants tested; 1 killed by old tests, 1 only by tests of this change; score 100%"
+        "2 of 2 mutants tested; 1 killed by old tests, 1 killed only by tests of this change; score 100%"
     )
 
 

@@ -21,6 +21,10 @@ LEVEL = "D1"
 NOT_CONTROLLED = ("thread schedule", "memory addresses", "clocks outside of Python", "speed of the machine")
 
 
+# No run makes the tree dirty; what people write there is theirs to commit.
+_IGNORED = "*\n!waivers.toml\n"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Publisher:
     """Writes capsules into a directory. ``key`` makes redaction tags, ``now`` is an RFC 3339 time."""
@@ -125,7 +129,7 @@ class Publisher:
         self.directory.mkdir(parents=True, exist_ok=True)
         own = self.here / ".repro-gate"
         if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
-            (own / ".gitignore").write_text("*\n", encoding="ascii")  # so that no run makes the tree dirty
+            (own / ".gitignore").write_text(_IGNORED, encoding="ascii")
 
 
 def _expected(fails: Count) -> capsule.Expected:

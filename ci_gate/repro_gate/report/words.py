@@ -69,7 +69,8 @@ def counted(number: int, thing: str) -> str:
 
 def place_of(finding: Finding) -> str:
     """What a finding is about, before its text: a test, or a line; nothing where the text begins with it."""
-    place = finding.id or (f"{finding.path}:{finding.line}" if finding.path else "")
+    line = f":{finding.line}" if finding.line else ""  # a whole file has none
+    place = finding.id or (f"{finding.path}{line}" if finding.path else "")
     return "" if finding.text.startswith(f"{place} ") else place
 
 

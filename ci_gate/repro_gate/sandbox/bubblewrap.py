@@ -155,7 +155,8 @@ class Bubblewrap(Local):
         if view.tree != str(place.original):
             options += ["--bind", str(place.tree), view.tree]
         options += ["--bind", str(place.home), view.home, "--bind", str(place.wire), view.wire]
-        for path in environments_within(interpreter.directories, str(place.original)):
+        # Also where repro-gate itself is installed there, and the tests have another environment.
+        for path in environments_within([*interpreter.directories, *readable], str(place.original)):
             options += ["--ro-bind", path, path]
         return [*options, "--chdir", working_directory(view, subdirectory)]
 

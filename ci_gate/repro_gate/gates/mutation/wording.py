@@ -54,9 +54,9 @@ def outline(report: MutationReport) -> str:
     new = sum(each.by_new_test for each in killed)
     counts = {
         "killed by old tests": len(killed) - new,
-        "only by tests of this change": new,
-        "by a timeout": sum(each.outcome is MutantOutcome.TIMEOUT for each in measured),
-        "by none": len(report.survivors),
+        "killed only by tests of this change": new,
+        "noticed by a timeout": sum(each.outcome is MutantOutcome.TIMEOUT for each in measured),
+        "noticed by none": len(report.survivors),
         "inconclusive": len(report.tested) - len(measured),
     }
     if measured:
