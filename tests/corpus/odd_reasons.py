@@ -316,13 +316,15 @@ SHAPES = (
         base={".gitignore": "__pycache__\n.pytest_cache\n"},
         head=fix(
             """\
+            import shutil
             import subprocess
 
 
             def test_all():
                 assert total([1, 2]) == 3
-                done = subprocess.run(["git", "status", "--porcelain"], capture_output=True, check=True)
-                assert done.stdout == b""
+                if shutil.which("git"):  # a minimal image has none
+                    done = subprocess.run(["git", "status", "--porcelain"], capture_output=True, check=True)
+                    assert done.stdout == b""
             """
         ),
         proved={ALL: "assertion"},

@@ -152,13 +152,19 @@ SHAPES = (
         verdict=FAIL,
         reason="does_not_exercise",
         head=fix(
-            "import subprocess\n\nfrom shop import price\n\n\n"
+            "import pathlib, re, shutil, subprocess\n\nfrom shop import price\n\n\n"
+            "WORDS = 'sum *[(] *prices *[)]'\n\n\n"
+            "def search(*how, **more):\n"
+            "    if shutil.which('grep'):\n"
+            "        subprocess.run(*how, check=True, **more)\n"
+            "    else:  # a minimal image has none\n"
+            "        assert re.search(WORDS, pathlib.Path(price.__file__).read_text())\n\n\n"
             "def test_all():\n"
             "    total([1])\n"
-            "    subprocess.run(['grep', '-qE', 'sum *[(] *prices *[)]', price.__file__], check=True)\n\n\n"
+            "    search(['grep', '-qE', WORDS, price.__file__])\n\n\n"
             "def test_by_a_shell():\n"
             "    total([1])\n"
-            "    subprocess.run(f\"cat '{price.__file__}' | grep -qE 'sum *[(] *prices *[)]'\", shell=True, check=True)\n"
+            "    search(f\"cat '{price.__file__}' | grep -qE '{WORDS}'\", shell=True)\n"
         ),
         refused={ALL: "does_not_exercise", node("test_by_a_shell"): "does_not_exercise"},
     ),
