@@ -85,6 +85,7 @@ class World:
     def judged(self) -> GateResult:
         subject = coverage.Subject(
             files=tuple(self.files),
+            same=coverage.compare(self.files),
             rules=self.rules,
             text_of=self.texts.get,
             matters=True,
@@ -408,7 +409,7 @@ def test_only_the_tests_that_ran_a_lost_line_run_again_on_base() -> None:
     sims = [a_test("a", ran("2"), ran("2")), a_test("b", None, ran("5"))]
     world = World([], sims, texts={FILE: TWO}, at_import="1,4")
     bench = world.bench
-    subject = coverage.Subject(files=(), rules=RULES, text_of=world.texts.get, matters=True)
+    subject = coverage.Subject(files=(), same=coverage.compare(()), rules=RULES, text_of=world.texts.get, matters=True)
     coverage.judge(subject, Instrumented(bench, LIMITS))
     asked = [(request.stage.side, request.experiment.tests) for request in bench.asked]
     a, b = (sim.id for sim in sims)
@@ -418,7 +419,9 @@ def test_only_the_tests_that_ran_a_lost_line_run_again_on_base() -> None:
 
 def test_a_change_that_touches_nothing_that_runs_starts_nothing() -> None:
     bench = SimBench(sims=[])
-    subject = coverage.Subject(files=(), rules=RULES, text_of=lambda _path: None, matters=False)
+    subject = coverage.Subject(
+        files=(), same=coverage.compare(()), rules=RULES, text_of=lambda _path: None, matters=False
+    )
     assert said(coverage.judge(subject, Instrumented(bench, LIMITS))) == ("neutral", "nothing_to_judge")
     assert bench.asked == []
 

@@ -365,6 +365,7 @@ class _Check:
     def _coverage(self, case: Case, subject: Subject, runs: Instrumented) -> GateResult:
         change = coverage.Subject(
             files=subject.differing,
+            same=subject.same,
             rules=self._rules(subject),
             text_of=subject.text,
             matters=case.changes_product or case.changes_tests or bool(subject.differing),

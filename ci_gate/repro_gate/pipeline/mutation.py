@@ -17,7 +17,7 @@ from repro_gate.change import statements
 from repro_gate.config import Settings
 from repro_gate.experiment import encoded
 from repro_gate.gates.coverage import ChangedFile
-from repro_gate.gates.coverage.sameness import Same, compare
+from repro_gate.gates.coverage.sameness import Same
 from repro_gate.gates.fail_to_pass import Bench
 from repro_gate.gates.mutation import NEXT_STEP, Case, Policy, Reason, judge
 from repro_gate.model import Finding, GateResult, Level, Mutant, Outcome, Recording, Side, Waiver
@@ -142,9 +142,8 @@ def judge_mutants(
     Raises ConfigError where head's file of waivers cannot be read. ``keep``: what was found where something cuts it short.
     """
     today = effects.now().date()
-    same = compare(subject.differing)
     files = [
-        Touched(path=file.path, text=file.head, lines=file.added, same=same_lines(same, file))
+        Touched(path=file.path, text=file.head, lines=file.added, same=same_lines(subject.same, file))
         for file in subject.differing
         if file.head is not None and file.added
     ]

@@ -19,7 +19,7 @@ from repro_gate.capsule.proof import REASONS, LaidFile, LaidText, Proof
 from repro_gate.capsule.replay import Replay, green, red
 from repro_gate.change import Entry, Graft, Kind, Overlay, Repository, named_commit, open_repository
 from repro_gate.config import Settings
-from repro_gate.errors import CapsuleRefused, HistoryMissing, SecretFound, UsageError
+from repro_gate.errors import HistoryMissing
 from repro_gate.gates.fail_to_pass import Bench, Request, Stage
 from repro_gate.model import (
     CapsuleRef,
@@ -116,19 +116,7 @@ def _packed(proof: Proved, packing: Packing) -> tuple[CapsuleRef | None, str]:
         return None, f"tried {packing.times} times on head in processes of its own, it did not pass each time"
     (first, *_) = _runs(sides.base, proof.id)
     evidence = {"failure": first.failure.to_json() if first.failure else {}, "conditions-diff": {}}
-    try:
-        path = packing.publisher.pack(manifest, (*sides.base, *sides.head), evidence)
-    except (SecretFound, CapsuleRefused, UsageError) as refused:
-        return None, str(refused)
-    reference = CapsuleRef(
-        path=packing.publisher.shown(path),
-        id=path.stem.removeprefix("capsule-"),
-        pinned=True,
-        determinism=LEVEL,
-        replayed=packing.times,
-        of=packing.times,
-    )
-    return reference, ""
+    return packing.publisher.written(manifest, (*sides.base, *sides.head), evidence)
 
 
 def run_sides(bench: Bench, stage: Stage, experiment: Experiment, times: int, *, files: tuple[str, ...] = ()) -> Sides:

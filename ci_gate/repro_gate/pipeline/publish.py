@@ -69,40 +69,33 @@ class Publisher:
             sandbox=capsule.Sandbox(name=self.sandbox.name, hermetic=self.sandbox.hermetic),
             provenance=capsule.Provenance(seed=self.seed, run=first_run),
         )
+        reference, refused = self.written(manifest, diagnosis.history, _evidence(diagnosis, fails, setup))
+        return reference, f"no capsule: {refused}" if refused else ""
+
+    def written(
+        self, manifest: capsule.Manifest, history: Sequence[ExperimentResult], evidence: Mapping[str, Any]
+    ) -> tuple[CapsuleRef | None, str]:
+        """What is to be told of a capsule that is written now, or None and why it may not be. Raises DiskFull."""
         try:
-            path = self._pack(manifest, diagnosis, fails, setup)
+            path = self._pack(manifest, history, evidence)
         except (SecretFound, CapsuleRefused, UsageError) as refused:
-            return None, f"no capsule: {refused}"
-        return (
-            CapsuleRef(
-                path=self.shown(path),
-                id=path.stem.removeprefix("capsule-"),
-                pinned=determinism.pinned,
-                determinism=LEVEL,
-                replayed=determinism.verified.k,
-                of=determinism.verified.of,
-            ),
-            "",
+            return None, str(refused)
+        held = manifest.determinism
+        reference = CapsuleRef(
+            path=self.shown(path),
+            id=path.stem.removeprefix("capsule-"),
+            pinned=held.pinned,
+            determinism=held.level,
+            replayed=held.verified.k,
+            of=held.verified.of,
         )
+        return reference, ""
 
     def shown(self, path: Path) -> str:
         """The path as the user would type it where the scan ran."""
         return os.path.relpath(path, self.here) if path.is_relative_to(self.here) else str(path)
 
-    def _pack(self, manifest: capsule.Manifest, diagnosis: Diagnosis, fails: Count, setup: Setup) -> Path:
-        seen = next(run for run in fails.runs if run.outcome.bad)
-        passing = diagnosis.passes.results[0].experiment.conditions if diagnosis.passes else Conditions.baseline()
-        evidence = {
-            "failure": seen.failure.to_json() if seen.failure is not None else {},
-            "network": list(seen.evidence.network) if seen.evidence is not None else [],
-            "conditions-diff": {
-                axis: {"failing": setup.conditions.axis(axis), "passing": passing.axis(axis)}
-                for axis in setup.conditions.differences(passing)
-            },
-        }
-        return self.pack(manifest, diagnosis.history, evidence)
-
-    def pack(
+    def _pack(
         self, manifest: capsule.Manifest, history: Sequence[ExperimentResult], evidence: Mapping[str, Any]
     ) -> Path:
         """Write a capsule. Raises SecretFound, CapsuleRefused, DiskFull, or UsageError where it may not be written."""
@@ -130,6 +123,20 @@ class Publisher:
         own = self.here / ".repro-gate"
         if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
             (own / ".gitignore").write_text(_IGNORED, encoding="ascii")
+
+
+def _evidence(diagnosis: Diagnosis, fails: Count, setup: Setup) -> dict[str, Any]:
+    """What is seen of a diagnosis without running it: the failure, network attempts, and what differs in conditions."""
+    seen = next(run for run in fails.runs if run.outcome.bad)
+    passing = diagnosis.passes.results[0].experiment.conditions if diagnosis.passes else Conditions.baseline()
+    return {
+        "failure": seen.failure.to_json() if seen.failure is not None else {},
+        "network": list(seen.evidence.network) if seen.evidence is not None else [],
+        "conditions-diff": {
+            axis: {"failing": setup.conditions.axis(axis), "passing": passing.axis(axis)}
+            for axis in setup.conditions.differences(passing)
+        },
+    }
 
 
 def _expected(fails: Count) -> capsule.Expected:

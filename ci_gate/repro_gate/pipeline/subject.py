@@ -7,6 +7,7 @@ belong here: running anything, and what the facts mean.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from repro_gate.change import (
 from repro_gate.change.layout import is_configuration, is_prose, is_pytest_file
 from repro_gate.environment import OnDisk, import_roots
 from repro_gate.experiment import decoded, encoded
-from repro_gate.gates.coverage import ChangedFile
+from repro_gate.gates.coverage import ChangedFile, Same, compare
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
 
@@ -75,6 +76,11 @@ class Subject:
         on_head = side.origin is Side.HEAD
         lines = {file.path: file.added if on_head else file.removed for file in self.product}
         return {path: numbers for path, numbers in lines.items() if numbers}
+
+    @functools.cached_property
+    def same(self) -> Same:
+        """What of ``differing`` is the same code as before: compared once, for each gate that asks."""
+        return compare(self.differing)
 
     def python_files(self, side: Side) -> tuple[str, ...]:
         """All Python files of the product on one side, by their paths in the tree."""

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from repro_gate import __version__, capsule
 from repro_gate.capsule.survivor import Patch, Survivor, digest
-from repro_gate.errors import CapsuleRefused, SecretFound, UsageError
 from repro_gate.gates.fail_to_pass import Bench, Collection, Request, Stage
 from repro_gate.gates.mutation import Policy
 from repro_gate.model import (
@@ -104,19 +103,7 @@ def packed(survivor: MutantResult, source: str, packing: SurvivorPacking) -> tup
         why = other.why or f"by {', '.join(other.killed_by[:3])}"
         return None, f"tried {times} times on its tests alone, it did not survive each time: {other.outcome}, {why}"
     manifest = _manifest(mutant, data, tests, packing)
-    try:
-        path = packing.publisher.pack(manifest, recorder.results, {})
-    except (SecretFound, CapsuleRefused, UsageError) as refused:
-        return None, str(refused)
-    reference = CapsuleRef(
-        path=packing.publisher.shown(path),
-        id=path.stem.removeprefix("capsule-"),
-        pinned=True,
-        determinism=LEVEL,
-        replayed=times,
-        of=times,
-    )
-    return reference, ""
+    return packing.publisher.written(manifest, recorder.results, {})
 
 
 def _manifest(mutant: Mutant, data: bytes, tests: tuple[str, ...], packing: SurvivorPacking) -> capsule.Manifest:

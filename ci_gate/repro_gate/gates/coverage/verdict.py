@@ -14,7 +14,7 @@ from repro_gate.gates.coverage.lines import Believed, Measured, measure
 from repro_gate.gates.coverage.lost import Texts, lost_lines
 from repro_gate.gates.coverage.rules import Rules
 from repro_gate.gates.coverage.runs import Runs
-from repro_gate.gates.coverage.sameness import ChangedFile, Same, compare
+from repro_gate.gates.coverage.sameness import ChangedFile, Same
 from repro_gate.model import (
     ChangedLine,
     CoverageOfChange,
@@ -54,13 +54,14 @@ NEXT_STEP = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """A change as this gate sees it. ``text_of`` has the texts of the product's unchanged files.
+    """A change as this gate sees it; ``same`` is what of it is no new code. ``text_of`` has the texts of the product's unchanged files.
 
     ``matters``: the change touches the product, tests or settings, so that coverage can differ. ``flaky`` are tests
     that were found to be so; ``minimum`` is the share of changed statements that is asked for, in percent.
     """
 
     files: tuple[ChangedFile, ...]
+    same: Same
     rules: Rules
     text_of: Texts
     matters: bool
@@ -73,7 +74,7 @@ def judge(subject: Subject, runs: Runs) -> GateResult:
     if not subject.matters:
         return GateResult(gate=GATE, verdict=GateVerdict.NEUTRAL, reason=Reason.NOTHING_TO_JUDGE)
     head, base = Believed(runs.head, subject.flaky), Believed(runs.base, subject.flaky)
-    same = compare(subject.files)
+    same = subject.same
     measured = measure(subject.files, same, head, subject.rules)
     lost = _lost(subject, same, measured, base, head)
     if lost and head.recording.whole:

@@ -14,6 +14,7 @@ from repro_gate.gates.fail_to_pass.case import Request, Stage
 from repro_gate.gates.fail_to_pass.symbols import parse
 from repro_gate.gates.mutation.case import Case, Policy
 from repro_gate.model import Conditions, Experiment, Limits, Mode, Mutant, Side, Swap, Way
+from repro_gate.model.edit import Edit
 
 HEAD = Stage(side=Side.HEAD)
 ALONE = 3.0  # times the limit of a mutant that seemed to hang, when it is tried again with nothing beside it
@@ -50,9 +51,9 @@ class Asking:
 
     def together(self, mutants: Sequence[Mutant], tests: Sequence[str]) -> Request | None:
         """The tests with all of these mutants on disk at once; None where two of them change the same place."""
-        edits: dict[str, list[tuple[int, int, str]]] = {}
+        edits: dict[str, list[Edit]] = {}
         for mutant in mutants:
-            edits.setdefault(mutant.file, []).append(_edit(self.case.texts[mutant.file], mutant.text))
+            edits.setdefault(mutant.file, []).append(Edit.between(self.case.texts[mutant.file], mutant.text))
         replaced = [(file, _edited(self.case.texts[file], each)) for file, each in sorted(edits.items())]
         texts = tuple((file, text) for file, text in replaced if text is not None)
         if len(texts) < len(replaced):
@@ -107,22 +108,13 @@ class Asking:
         return Experiment(tests=tuple(tests), conditions=Conditions(), limits=limits, swap=swap, until=until)
 
 
-def _edit(head: str, mutated: str) -> tuple[int, int, str]:
-    """The one place where two texts differ: from, to, and what stands there instead."""
-    most = min(len(head), len(mutated))
-    begin = next((place for place in range(most) if head[place] != mutated[place]), most)
-    most -= begin
-    end = next((place for place in range(most) if head[-1 - place] != mutated[-1 - place]), most)
-    return begin, len(head) - end, mutated[begin : len(mutated) - end]
-
-
-def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str | None:
+def _edited(text: str, edits: Sequence[Edit]) -> str | None:
     """A text with all edits; None where they touch each other, or what comes of it is no Python."""
-    ordered = sorted(edits)
-    if any(one[1] >= other[0] for one, other in itertools.pairwise(ordered)):
+    ordered = sorted(edits, key=lambda edit: edit.start)
+    if any(one.end >= other.start for one, other in itertools.pairwise(ordered)):
         return None
-    for begin, end, new in reversed(ordered):
-        text = text[:begin] + new + text[end:]
+    for edit in reversed(ordered):
+        text = edit.applied(text)
     return text if parse(text) is not None else None
 
 
