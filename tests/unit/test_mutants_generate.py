@@ -189,7 +189,6 @@ def test_properties_dataclasses_and_enums() -> None:
     "body",
     [
         "class A(B):\n    def f(self):\n        return super().f()\n",  # the cell of the class
-        "def f(n):\n    def g(): return n\n    return g\n",  # a cell of the outermost function
         "def f():\n    yield 1\n",  # a generator becomes a function
         "async def f():\n    yield 1\n",
     ],
@@ -198,6 +197,18 @@ def test_what_a_live_function_cannot_be_given_runs_at_import(body: str) -> None:
     gone = [each for each in on(body) if each.mutated in ("return None", "pass")]
     assert IMPORT in {each.site for each in gone}
     assert all(each.first_line == 0 for each in gone if each.site is IMPORT)
+
+
+@pytest.mark.parametrize(
+    ("body", "mutated"),
+    [
+        ("def f(n):\n    def g(): return n\n    return g\n", "return None"),
+        ("def f(n, values):\n    return any(n < value for value in values)\n", "any(None)"),
+    ],
+)
+def test_a_cell_of_the_function_itself_may_go_in_a_call(body: str, mutated: str) -> None:
+    """Whoever closed over it already is looked for in the fork, and only then is there no exchange."""
+    assert {each.site for each in on(body) if each.mutated == mutated} == {CALL}
 
 
 def test_a_cell_that_stays_leaves_the_mutant_to_calls() -> None:

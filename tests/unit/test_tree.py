@@ -98,6 +98,41 @@ def test_globs_name_what_is_left_out(source: Path, tmp_path: Path, globs: tuple[
     assert set(listing(source)) - set(listing(copied(source, tmp_path / "copy", exclude=globs))) == gone
 
 
+def test_what_pytest_rewrote_is_copied_where_the_copy_is_known_by_the_same_path(source: Path, tmp_path: Path) -> None:
+    rewritten = "dir/__pycache__/test_a.cpython-311-pytest-9.2.0.pyc"
+    write_files(source, {rewritten: b""})
+    tree.copy_tree(source, tmp_path / "copy", exclude=(), max_bytes=NO_LIMIT, rewritten=True)
+    assert rewritten in listing(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("rewritten", "without", "kept"),
+    [
+        (False, (), {"a.cpython-311.pyc", "a.b.cpython-311.pyc"}),
+        (True, (), {"a.cpython-311.pyc", "a.b.cpython-311.pyc", "test_a.cpython-311-pytest-9.2.0.pyc"}),
+        (True, ("p/a.py",), {"test_a.cpython-311-pytest-9.2.0.pyc"}),  # a.b has to go with it: no name says which it is
+        (True, ("p/test_a.py", "q/a.py"), {"a.cpython-311.pyc", "a.b.cpython-311.pyc"}),
+        (True, ("p",), set()),
+    ],
+)
+def test_bytecode_is_taken_over_but_for_files_that_differ(
+    tmp_path: Path, rewritten: bool, without: tuple[str, ...], kept: set[str]
+) -> None:
+    names = ("a.cpython-311.pyc", "a.b.cpython-311.pyc", "test_a.cpython-311-pytest-9.2.0.pyc", "a.txt")
+    write_files(tmp_path / "used", {f"p/__pycache__/{name}": b"made" for name in names})
+    write_files(tmp_path / "template", {"p/a.py": "", "q/a.py": ""})
+    tree.keep_bytecode(tmp_path / "used", tmp_path / "template", rewritten=rewritten, without=without)
+    assert {path.name for path in (tmp_path / "template").glob("p/__pycache__/*")} == kept
+
+
+def test_bytecode_that_is_there_already_stays(tmp_path: Path) -> None:
+    name = "p/__pycache__/a.cpython-311.pyc"
+    write_files(tmp_path / "used", {name: b"theirs"})
+    write_files(tmp_path / "template", {name: b"ours"})
+    tree.keep_bytecode(tmp_path / "used", tmp_path / "template")
+    assert (tmp_path / "template" / name).read_bytes() == b"ours"
+
+
 def test_sockets_and_pipes_are_left_out(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(source / "pipe")
     monkeypatch.chdir(source)

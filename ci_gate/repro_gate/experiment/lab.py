@@ -28,6 +28,7 @@ from repro_gate.model import CollectFailure, Conditions, Ending, Experiment, Exp
 from repro_gate.sandbox import Sandbox
 
 _MOST_IDLE = 6
+_MANY = 4  # experiments that wait for one server
 _TICK = 0.2
 _GATHER = 0.005  # seconds: results of a long run are taken in by the handful, not one by one
 
@@ -50,7 +51,8 @@ class Job:
 class Lab:
     """Runs jobs. Use as a context manager: leaving it ends and removes everything.
 
-    ``clock`` is a monotonic clock in seconds. The sandbox is closed by whoever gave it.
+    ``clock`` is a monotonic clock in seconds. ``alter`` makes the copy of the tree that all others are copied from
+    another one. The sandbox is closed by whoever gave it.
     """
 
     def __init__(
@@ -61,7 +63,9 @@ class Lab:
         jobs: int,
         clock: Callable[[], float],
         collect_seconds: float = 300.0,
+        alter: Callable[[Path], None] = lambda _tree: None,
     ) -> None:
+        self._alter = alter
         self.project = project
         self.sandbox = sandbox
         self._slots = max(1, jobs)
@@ -76,6 +80,9 @@ class Lab:
         self._expected: dict[Conditions, Worker] = {}
         self._root = ""
         self._inifile = ""
+        self._start_seconds = 0.0  # what the last collection took
+        self._waiting_since: dict[StartKey, float] = {}
+        self._rewritten = ""  # where tests stood when pytest rewrote what the template has of them
         self.started_processes = 0
         self.skipped_files = SkippedFiles()
         self.last_causes: tuple[CollectFailure, ...] = ()
@@ -88,6 +95,7 @@ class Lab:
                 exclude=self.project.exclude,
                 max_bytes=self.project.max_tree_bytes,
             )
+            self._alter(self._template)
         except BaseException:
             self.close()
             raise
@@ -106,6 +114,11 @@ class Lab:
             tree.wipe(self._base)
             shutil.rmtree(self._base, ignore_errors=True)
 
+    def inherit_bytecode(self, other: Lab, different: Sequence[str]) -> None:
+        """Begin with what another lab's first process compiled, but for the paths whose texts are ``different`` here."""
+        tree.keep_bytecode(other._template, self._template, rewritten=True, without=different)
+        self._rewritten = other._rewritten
+
     # -- collecting -----------------------------------------------------------------------
 
     def expect(self, experiment: Experiment) -> None:
@@ -123,7 +136,8 @@ class Lab:
         worker = self._expected.pop(start_of(experiment.conditions), None)
         if worker is None or worker not in self._workers:
             worker = self._open_worker(experiment, files=(), fork=True, facts=self.project.facts)
-        deadline = self._clock() + self._collect_seconds
+        began = self._clock()
+        deadline = began + self._collect_seconds
         again = True  # somebody else's kill is no answer of pytest
         while not worker.ready:
             if worker.process is None or worker.process.poll() is not None or self._clock() > deadline:
@@ -139,9 +153,12 @@ class Lab:
                 select.select([worker.events.fd], [], [], _TICK)
             worker.listen()
         facts = worker.facts
+        self._start_seconds = self._clock() - began
         self.skipped_files.take(facts)
-        tree.keep_bytecode(worker.place.tree, self._template)
-        inside = self.sandbox.view(worker.place).tree
+        inside = worker.view_of_tree()
+        if not self._rewritten and inside != str(worker.place.tree):  # then other copies stand there as well
+            self._rewritten = inside
+        tree.keep_bytecode(worker.place.tree, self._template, rewritten=inside == self._rewritten)
         self._root = _below(str(facts.ready.get("rootdir", "")), inside)
         self._inifile = _below(str(facts.ready.get("inifile", "")), inside)
         if not facts.ready.get("fork"):
@@ -231,6 +248,8 @@ class Lab:
                 waiting.append(job)
         waiting.extend(self._queue)
         self._queue = waiting
+        if not waiting:
+            self._waiting_since.clear()
 
     def _try_start(self, job: Job) -> bool:
         key = StartKey.of(job.experiment.conditions, job.files)
@@ -247,12 +266,23 @@ class Lab:
             if not self._in_use(worker):
                 self._begin(job, worker)
                 return True
-        alike = sum(1 for other in self._queue if StartKey.of(other.experiment.conditions, other.files) == key)
-        if same and (alike < 4 or any(StartKey.of(o.experiment.conditions, o.files) != key for o in self._queue)):
-            return False  # a server for it is busy: wait rather than collect once more
+        if same and not self._want_another(key):
+            return False
         self._evict()
         self._begin(job, self._open_worker(job.experiment, files=job.files, fork=True))
         return True
+
+    def _want_another(self, key: StartKey) -> bool:
+        """Whether to collect once more while a server for it is busy: where many have waited for as long as that takes.
+
+        Who pays for a start only then never pays more than twice what was needed (Karlin et al., Competitive snoopy
+        caching, 1988).
+        """
+        others = [StartKey.of(other.experiment.conditions, other.files) for other in self._queue]
+        if len(others) < _MANY or any(other != key for other in others):
+            return False
+        since = self._waiting_since.setdefault(key, self._clock())
+        return self._clock() - since >= self._start_seconds
 
     def _begin(self, job: Job, worker: Worker) -> None:
         worker.last_used = self._serial
@@ -294,7 +324,7 @@ class Lab:
         given = [_relative(argument, self.project.original, here) for argument in self.project.pytest_args]
         if not files:
             return tuple(given)
-        options = _options_only(given, self.project.tree / here)
+        options = _options_only(given, self._template / here)
         options.append(f"--rootdir={os.path.relpath(self._root or '.', here)}")
         if self._inifile:
             options += ["-c", os.path.relpath(self._inifile, here)]
@@ -316,7 +346,7 @@ class Lab:
             # A server is started neutral but for what only a start can set; the fork takes on the rest.
             conditions = start_of(conditions)
         worker = Worker(self.project, self.sandbox, self._base / f"w{self._serial}", conditions, files)
-        worker.prepare(self._template)
+        worker.prepare(self._template, self._rewritten)
         worker.launch(fork=fork, pytest_args=self.arguments(files), facts=facts)
         if register:
             self._workers.append(worker)

@@ -8,6 +8,7 @@ import glob
 import os
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from repro_gate.errors import DiskFull, TreeTooLarge
@@ -17,18 +18,19 @@ from repro_gate.experiment.coding import encoded
 _SKIPPED = frozenset(
     {"node_modules", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".repro-gate", ".hypothesis"}
 )
-# Rewritten test modules carry the path they were compiled at; ordinary caches are corrected on import.
+# What pytest rewrote carries the path that it was compiled at; ordinary bytecode is corrected on import.
 _REWRITTEN = "-pytest-"
 _VOLATILE = frozenset({"__pycache__", ".pytest_cache"})
 
 Snapshot = dict[str, tuple[int, int, int]]
 
 
-def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes: int) -> int:
+def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes: int, rewritten: bool = False) -> int:
     """Copy ``source`` into ``target`` (which must not exist); returns the bytes copied.
 
-    Links are copied as links, git's immutable objects are hard-linked, special files are left
-    out. Raises TreeTooLarge beyond ``max_bytes``, DiskFull where there is no room.
+    Links are copied as links, git's immutable objects are hard-linked, special files are left out, and so is what
+    pytest rewrote, unless ``rewritten``: processes know the copy by the path at which that was compiled.
+    Raises TreeTooLarge beyond ``max_bytes``, DiskFull where there is no room.
     """
     copied = 0
     try:
@@ -42,7 +44,7 @@ def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes
                 folders.remove(name)
                 _copy_link(here / name, to / name)
             for name in files:
-                if _excluded(relative / name, exclude) or (_REWRITTEN in name and name.endswith(".pyc")):
+                if _excluded(relative / name, exclude) or (not rewritten and _is_rewritten(name)):
                     continue
                 copied += _copy_file(here / name, to / name, immutable=".git/objects" in directory)
                 if copied > max_bytes:
@@ -94,22 +96,35 @@ def _copy_file(source: Path, target: Path, *, immutable: bool) -> int:
         return 0  # what we may not read, tests that run as us could not read either
 
 
-def keep_bytecode(tree: Path, template: Path) -> None:
-    """Take over the bytecode that a first process compiled in its copy: the next ones need not.
+def keep_bytecode(tree: Path, template: Path, *, rewritten: bool = False, without: Sequence[str] = ()) -> None:
+    """Take over the bytecode that another process compiled in its copy: the next ones need not.
 
-    It is as valid there, since copies keep their sources' times; what pytest rewrote is left out.
+    It is as valid there, since copies keep their sources' times; with ``rewritten`` also what pytest made of tests, as in
+    ``copy_tree``. Not that of files at or below the paths ``without``, whose texts are others in ``template``.
     """
     for directory, folders, files in os.walk(tree):
         folders[:] = [name for name in folders if name != ".git"]
-        if Path(directory).name != "__pycache__":
+        here = Path(os.path.relpath(directory, tree))
+        to = template / here
+        if here.name != "__pycache__" or not to.parent.is_dir():
             continue
-        to = template / os.path.relpath(directory, tree)
-        if not to.parent.is_dir():
-            continue
-        to.mkdir(exist_ok=True)
         for name in files:
-            if name.endswith(".pyc") and _REWRITTEN not in name and not (to / name).exists():
+            if not name.endswith(".pyc") or (_is_rewritten(name) and not rewritten) or (to / name).exists():
+                continue
+            if not any(_is_of(here / name, path) for path in without):
+                to.mkdir(exist_ok=True)
                 _copy_file(Path(directory) / name, to / name, immutable=False)
+
+
+def _is_of(bytecode: Path, path: str) -> bool:
+    """Whether it was compiled from this file, or one below."""
+    file = Path(path)
+    same_place = bytecode.parent.parent == file.parent and bytecode.name.startswith(f"{file.stem}.")
+    return same_place or bytecode.is_relative_to(file)
+
+
+def _is_rewritten(name: str) -> bool:
+    return _REWRITTEN in name and name.endswith(".pyc")
 
 
 def put_text(tree: Path, path: str, text: str) -> None:

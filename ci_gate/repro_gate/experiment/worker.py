@@ -153,12 +153,16 @@ class Worker:
         self._runs = 0
         self.last_used = 0
 
-    def prepare(self, template: Path) -> None:
-        """Make the directories, with a fresh copy of the tree. Raises DiskFull."""
+    def prepare(self, template: Path, rewritten: str = "") -> None:
+        """Make the directories, with a fresh copy of the tree. Raises DiskFull.
+
+        ``rewritten`` is the path at which what pytest rewrote in the template was compiled.
+        """
         for directory in (self.place.home, self.place.tmp, self.place.wire):
             directory.mkdir(parents=True)
         self.place.tree.parent.mkdir(parents=True, exist_ok=True)
-        tree.copy_tree(template, self.place.tree, exclude=(), max_bytes=1 << 62)
+        at_home = rewritten == self.view_of_tree()
+        tree.copy_tree(template, self.place.tree, exclude=(), max_bytes=1 << 62, rewritten=at_home)
 
     def launch(self, *, fork: bool, pytest_args: tuple[str, ...], facts: bool = False) -> None:
         """Start the process; it collects and says READY by itself, before that ``facts`` if asked."""

@@ -43,12 +43,11 @@ def key(code: CodeType, without: CodeType | None = None) -> Key:
 
 
 def swappable(old: CodeType, new: CodeType) -> bool:
-    """Whether a live function with the old code can be given the new one, and what closes over it still fits."""
-    return (
-        old.co_freevars == new.co_freevars
-        and old.co_cellvars == new.co_cellvars
-        and old.co_flags & _KIND == new.co_flags & _KIND
-    )
+    """Whether a live function with the old code can be given the new one.
+
+    What it had closed over before the exchange is looked at there: only if such a function is alive does it matter.
+    """
+    return old.co_freevars == new.co_freevars and old.co_flags & _KIND == new.co_flags & _KIND
 
 
 def inner(code: CodeType, path: tuple[str, ...]) -> CodeType | None:

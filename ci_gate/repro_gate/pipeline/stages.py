@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repro_gate.change import leave_unnoticed
 from repro_gate.errors import CollectionFailed, DiskFull
-from repro_gate.experiment import Job, Lab, Project, put_text, tree_wipe
+from repro_gate.experiment import Job, Lab, Project, put_text
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, TestRun
 from repro_gate.pipeline.provision import Provision, Room
@@ -49,7 +49,7 @@ class LabBench:
     _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
-    _made: int = field(default=0, init=False)
+    _compiled: dict[tuple[Side, Side], Lab] = field(default_factory=dict, init=False)
 
     def expect(self, stage: Stage, conditions: Conditions) -> None:
         """Start on a collection that will be asked for, beside others."""
@@ -68,6 +68,7 @@ class LabBench:
             if any(words in failed.details for words in (_NO_SPACE, _NO_TEMPORARY)):
                 raise DiskFull(f"No space left in {self.directory} for pytest to start.") from failed
             raise
+        self._compiled.setdefault((stage.environment, stage.side.origin), lab)
         self._facts.setdefault(
             stage.side,
             {"python": str(facts.hello.get("python", "")), "pytest": str(facts.ready.get("pytest", ""))},
@@ -169,13 +170,14 @@ class LabBench:
     def _there(self, side: Side, path: str) -> bool:
         return (self.trees[side] / self.project.subdirectory / path).exists()
 
-    def _new(self, project: Project) -> Lab:
+    def _new(self, project: Project, alter: Callable[[Path], None] = lambda _tree: None) -> Lab:
         return Lab(
             project,
             self.sandbox,
             jobs=self.jobs,
             clock=self.clock,
             collect_seconds=self.collect_seconds,
+            alter=alter,
         )
 
     def lab(self, stage: Stage) -> Lab:
@@ -185,14 +187,17 @@ class LabBench:
             room = self.provision.room(stage.environment, stage.side)
             project = dataclasses.replace(
                 self._project(stage, room),
-                source=self._tree(stage),
+                source=self.trees[stage.side.origin],
                 facts=stage.watched,
                 lenient=stage.lenient,
                 counters=stage.watched and not stage.recorded,
                 watch=self.watched(stage.side) if stage.watched and not stage.recorded else {},
                 record=self.product(stage.side) if stage.recorded else (),
             )
-            self._labs[stage] = self._new(project).__enter__()
+            lab = self._labs[stage] = self._new(project, lambda tree: self._alter(stage, tree)).__enter__()
+            first = self._compiled.get((stage.environment, stage.side.origin))
+            if first is not None:
+                lab.inherit_bytecode(first, _different(stage))
         return self._labs[stage]
 
     def _close_idle(self) -> None:
@@ -200,9 +205,7 @@ class LabBench:
         collected = {stage for stage, _conditions in self._collected}
         idle = [each for each, lab in self._labs.items() if each.replaced and each not in collected and not lab.busy]
         for stage in idle[: max(0, len(idle) - _MOST_MADE)]:
-            lab = self._labs.pop(stage)
-            lab.close()
-            tree_wipe(lab.project.tree)
+            self._labs.pop(stage).close()
 
     def versions(self) -> dict[str, str]:
         """Python and pytest as head's processes said."""
@@ -214,26 +217,25 @@ class LabBench:
             lab.close()
         self._labs.clear()
 
-    def _tree(self, stage: Stage) -> Path:
-        """The tree of a side; those that are none of a commit are made from one, with files of base or others."""
-        if not (stage.restored or stage.replaced):
-            return self.trees[stage.side.origin]
-        self._made += 1
-        tree = self.directory / f"{stage.side}-{self._made}"
-        shutil.copytree(self.trees[stage.side.origin], tree, symlinks=True)
+    def _alter(self, stage: Stage, tree: Path) -> None:
+        """Put files of base or others in the tree of a side: some stages are none of a commit."""
         for path in stage.restored:
             _restore(self.trees[Side.CONTROL] / path, tree / path)
         for path, text in stage.replaced:
             put_text(tree, path, text)
-        different = {*stage.restored, *(path for path, _ in stage.replaced)}
-        leave_unnoticed(tree, sorted(different), self.project.environment)
-        return tree
+        if different := _different(stage):
+            leave_unnoticed(tree, different, self.project.environment)
 
     def _strays(self, origins: Mapping[str, str]) -> Iterable[str]:
         """Product modules that did not come from the stage's tree."""
         for module, place in sorted(origins.items()):
             if module.partition(".")[0] in self.provision.packages and place.startswith("/"):
                 yield f"{module} ({place})"
+
+
+def _different(stage: Stage) -> list[str]:
+    """The paths whose texts are others than in the tree that the stage's is made from."""
+    return sorted({*stage.restored, *(path for path, _ in stage.replaced)})
 
 
 def _restore(old: Path, place: Path) -> None:
