@@ -28,7 +28,17 @@ from benchmarks.measure import progress
 AGAINST_MUTMUT = 0.2
 AGAINST_SUITE = 3.0
 MOST_MUTANTS = 15
-PACKAGES = ("pytest", "mutmut==3.8.*", "tornado", "typeguard")
+PACKAGES = (
+    "pytest",
+    "mutmut==3.8.*",
+    "tornado",
+    "typeguard",
+    "markupsafe",
+    "ephemeral-port-reserve",
+    "pytest-xprocess",
+    "pytest-timeout",
+    "watchdog",
+)
 _IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "-c", "commit.gpgsign=false")
 
 Edit = tuple[frozenset[str], frozenset[str]]  # lines that a mutant takes away and brings, without their indent
@@ -100,36 +110,74 @@ def generated(place: Path) -> Change:
     return Change(name="generated", root=root, file="shop.py")
 
 
-_EDITS = (  # of tenacity 9.1.2: base is what stands on the right, head the release itself
-    ("retry_state.attempt_number >= self.max_attempt_number", "retry_state.attempt_number > self.max_attempt_number"),
-    ("return any(x(retry_state) for x in self.stops)", "return all(x(retry_state) for x in self.stops)"),
-    ("retry_state.seconds_since_start + retry_state.upcoming_sleep", "retry_state.seconds_since_start"),
-)
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A release of a public project, and the expressions of one file that the change brings back: base has the others."""
+
+    name: str
+    version: str
+    file: str
+    edits: tuple[tuple[str, str], ...]
 
 
-def tenacity(place: Path, cache: Path, python: Path) -> Change:
-    """A release of a public project; the change brings back three expressions of one file."""
-    downloads = cache / "downloads" / "tenacity-9.1.2"
+PUBLIC = {
+    each.name: each
+    for each in (
+        Release(
+            name="werkzeug",
+            version="3.0.3",
+            file="src/werkzeug/sansio/utils.py",
+            edits=(
+                (
+                    'if ref == hostname or (suffix_match and hostname.endswith(f".{ref}")):',
+                    "if hostname.endswith(ref):",
+                ),
+                (
+                    'if http_transfer_encoding == "chunked" or http_content_length is None:',
+                    "if http_content_length is None:",
+                ),
+            ),
+        ),
+        Release(
+            name="tenacity",
+            version="9.1.2",
+            file="tenacity/stop.py",
+            edits=(
+                (
+                    "retry_state.attempt_number >= self.max_attempt_number",
+                    "retry_state.attempt_number > self.max_attempt_number",
+                ),
+                ("return any(x(retry_state) for x in self.stops)", "return all(x(retry_state) for x in self.stops)"),
+                ("retry_state.seconds_since_start + retry_state.upcoming_sleep", "retry_state.seconds_since_start"),
+            ),
+        ),
+    )
+}
+
+
+def public(release: Release, place: Path, cache: Path, python: Path) -> Change:
+    """The release with its changed file; the last commit is the change."""
+    pinned = f"{release.name}=={release.version}"
+    downloads = cache / "downloads" / f"{release.name}-{release.version}"
     if not list(downloads.glob("*.tar.gz")):
-        words = ("-q", "--no-binary", ":all:", "--no-deps", "--dest", str(downloads), "tenacity==9.1.2")
-        measure.pip(python, "download", *words)
+        measure.pip(python, "download", "-q", "--no-binary", ":all:", "--no-deps", "--dest", str(downloads), pinned)
     [archive] = downloads.glob("*.tar.gz")
+    root = place / release.name
     with tempfile.TemporaryDirectory() as name, tarfile.open(archive) as members:
         members.extractall(name, filter="data")
         [top] = Path(name).iterdir()
-        shutil.copytree(top, place / "tenacity", ignore=shutil.ignore_patterns("*.egg-info"))
-    root = place / "tenacity"
-    product = root / "tenacity" / "stop.py"
+        shutil.copytree(top, root, ignore=shutil.ignore_patterns("*.egg-info"))
+    product = root / release.file
     head = product.read_text()
     base = head
-    for after, before in _EDITS:
+    for after, before in release.edits:
         if after not in base:
-            raise SystemExit(f"tenacity 9.1.2 does not say {after!r}")
+            raise SystemExit(f"{pinned} does not say {after!r}")
         base = base.replace(after, before, 1)
     for text in (base, head):
         product.write_text(text)
         _commit(root)
-    return Change(name="tenacity", root=root, file="tenacity/stop.py")
+    return Change(name=release.name, root=root, file=release.file)
 
 
 def _commit(root: Path) -> None:
@@ -156,7 +204,10 @@ def gate(change: Change, python: Path, place: Path, sandbox: str) -> tuple[measu
 
 def suite(change: Change, python: Path) -> measure.Cost:
     """pytest, once."""
-    cost = measure.measure([python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=change.root)
+    environment = {**measure.clean_environment(), "PYTHONPATH": str(change.root / "src")}
+    with tempfile.TemporaryDirectory() as cache:
+        command = [python, "-m", "pytest", "-q", "-o", f"cache_dir={cache}"]
+        cost = measure.measure(command, cwd=change.root, env=environment)
     if cost.status != 0:
         raise SystemExit(f"the suite of {change.name} fails:\n{cost.stdout[-3000:]}")
     return cost
@@ -267,7 +318,8 @@ def compare(change: Change, python: Path, place: Path, turns: int, sandbox: str)
 def main(arguments: list[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--changes", nargs="+", choices=("generated", "tenacity"), default=["generated", "tenacity"])
+    names = ("generated", *PUBLIC)
+    parser.add_argument("--changes", nargs="+", choices=names, default=list(names))
     parser.add_argument("--turns", type=measure.positive, default=3)
     parser.add_argument("--sandbox", default="bubblewrap")
     parser.add_argument("--cache", type=Path, help="where environments and sources go (default: a temporary directory)")
@@ -280,7 +332,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.changes:
         with tempfile.TemporaryDirectory(dir=cache, prefix="change-") as directory:
             place = Path(directory)
-            change = generated(place) if name == "generated" else tenacity(place, cache, python)
+            change = generated(place) if name == "generated" else public(PUBLIC[name], place, cache, python)
             rows.append(compare(change, python, place, options.turns, options.sandbox))
     bars = [
         measure.Bar(name=f"CPU {key}, {row['change']}", value=row[key], bar=bar)

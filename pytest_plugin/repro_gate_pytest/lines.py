@@ -76,11 +76,8 @@ class Lines:
 
     def _tracing(self) -> Tracing:
         """By the fastest means that is there."""
-        if all(file.wanted is None for file in self._files):
-            library = native.find(self._libraries, self._root)
-            if library is not None:
-                return Native(self.of, library)
-        return Tracing(self.of)
+        library = native.find(self._libraries, self._root)
+        return Tracing(self.of) if library is None else Native(self.of, library)
 
     def begin(self) -> None:
         """A test begins."""

@@ -179,7 +179,7 @@ class Tracing:
 
 
 class Native(Tracing):
-    """By coverage.py's tracer in C, which costs a fifth of one in Python. Records only.
+    """By coverage.py's tracer in C, which costs a fifth of one in Python.
 
     Its arcs are those of all lines; the ones from lines that can branch are kept. Where the project traces as well, or
     has greenlets, whose frames do not end in the order in which they began, the rest of a test is followed in Python.
@@ -216,7 +216,7 @@ class Native(Tracing):
         for name, seen in self._seen.items():
             file, sources = self._files[name]
             for first, last in map(self._library.arc, seen.copy()):  # a thread may still add to it
-                if last > 0:
+                if last > 0 and (file.wanted is None or last in file.wanted):
                     file.lines.add(last)
                 if first in sources:
                     file.arcs.add((first, last))
@@ -229,7 +229,7 @@ class Native(Tracing):
             self._set(self.trace)
         file = self._of(filename)
         if file is not None and filename not in self._files:
-            self._files[filename] = file, sources_of(frame.f_code, filename)
+            self._files[filename] = file, sources_of(frame.f_code, filename) if file.wanted is None else frozenset()
         return self._library.disposition(filename, file is not None)
 
     def _is_ours(self, function: Any) -> bool:

@@ -187,7 +187,7 @@ class Worker:
             **self._asked(facts=facts),
         }
         (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
-        for library in wiring.tracers() if self._project.record else ():
+        for library in wiring.tracers() if self._project.record or self._project.watch else ():
             shutil.copy(library, self.place.wire)
         plugin = view.shelf or str(wiring.plugin_root())
         argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(plugin), view.wire]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -265,7 +265,8 @@ class _Check:
             base_python=sys.executable,
             cwd_on_path=settings.invocation != "pytest",
             watched=subject.watched,
-            product=subject.python_files,
+            product=self._recorded(subject, wanted),
+            only_recorded=self._only_recorded,
         )
         bench, provision = workplace.open()
         self.notes += provision.notes
@@ -293,6 +294,17 @@ class _Check:
         finally:
             self.versions = bench.versions()
             bench.close()
+
+    def _recorded(self, subject: Subject, wanted: list[str]) -> Callable[[Side], tuple[str, ...]]:
+        """The files of which an instrumented run tells. Mutation reads only changed ones, and each costs time."""
+        if coverage.GATE in wanted or self.request.coverage_files:
+            return subject.python_files
+        return lambda _side: tuple(file.path for file in subject.differing if file.head is not None)
+
+    @property
+    def _only_recorded(self) -> bool:
+        """Whether no gate runs more than recorded tests and mutants."""
+        return {coverage.GATE, mutation.GATE}.issuperset(self.request.gates)
 
     def _gate(self, gate: str, case: Case, bench: LabBench, subject: Subject, runs: Instrumented) -> GateResult:
         if gate == GATE:
@@ -343,8 +355,7 @@ class _Check:
     def _candidates(self, case: Case, bench: LabBench) -> Candidates:
         """The tests of the change. Mutation alone need not know which ids are other ones in each process."""
         head = bench.collect(HEAD, Conditions())
-        alone = {coverage.GATE, mutation.GATE}.issuperset(self.request.gates)
-        again = head if alone else bench.collect(HEAD, second_collection())
+        again = head if self._only_recorded else bench.collect(HEAD, second_collection())
         base = bench.collect(CONTROL, Conditions())
         return compare(case, base.items, head.items, unstable=set(head.items) ^ set(again.items))
 

@@ -20,6 +20,8 @@ from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, Tes
 from repro_gate.pipeline.provision import Provision, Room
 from repro_gate.sandbox import Sandbox
 
+_HEAD = Stage(side=Side.HEAD)
+_RECORDED = Stage(side=Side.HEAD, recorded=True)
 _NO_SPACE = "[Errno 28]"
 _NO_TEMPORARY = "No usable temporary directory"  # what Python makes of a disk that is full from the start
 _LEAST_SPACE = 1 << 20  # bytes
@@ -32,7 +34,8 @@ _ALONE = 0.2  # and where none does: what happens is heard at once, and a wait t
 class LabBench:
     """A ``Bench`` over labs. Leave it by ``close``: it ends every process and removes every copy.
 
-    ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in.
+    ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in. ``only_recorded``: nobody
+    asks for watched lines or for counters, so nothing is watched, and head's tests are forked where they are recorded.
     """
 
     project: Project
@@ -46,6 +49,7 @@ class LabBench:
     collect_seconds: float
     progress: Callable[[str], None] = lambda _words: None
     product: Callable[[Side], tuple[str, ...]] = lambda _side: ()
+    only_recorded: bool = False
     _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
@@ -53,11 +57,13 @@ class LabBench:
 
     def expect(self, stage: Stage, conditions: Conditions) -> None:
         """Start on a collection that will be asked for, beside others."""
+        stage = self._that_serves(stage)
         if (stage, conditions) not in self._collected:
             self.lab(stage).expect(Experiment(tests=None, conditions=conditions))
 
     def collect(self, stage: Stage, conditions: Conditions) -> Collection:
         """Collect all selected tests on a stage. Raises CollectionFailed, or DiskFull where that is why."""
+        stage = self._that_serves(stage)
         if (stage, conditions) in self._collected:
             return self._collected[stage, conditions]
         self.progress(f"collecting on {_words(stage)}")
@@ -182,16 +188,18 @@ class LabBench:
 
     def lab(self, stage: Stage) -> Lab:
         """The lab of a stage, with its own copy of the stage's tree."""
+        stage = self._that_serves(stage)
         if stage not in self._labs:
             self._close_idle()
             room = self.provision.room(stage.environment, stage.side)
+            watched = stage.watched and not stage.recorded and not self.only_recorded
             project = dataclasses.replace(
                 self._project(stage, room),
                 source=self.trees[stage.side.origin],
                 facts=stage.watched,
                 lenient=stage.lenient,
-                counters=stage.watched and not stage.recorded,
-                watch=self.watched(stage.side) if stage.watched and not stage.recorded else {},
+                counters=watched,
+                watch=self.watched(stage.side) if watched else {},
                 record=self.product(stage.side) if stage.recorded else (),
             )
             lab = self._labs[stage] = self._new(project, lambda tree: self._alter(stage, tree)).__enter__()
@@ -199,6 +207,10 @@ class LabBench:
             if first is not None:
                 lab.inherit_bytecode(first, _different(stage))
         return self._labs[stage]
+
+    def _that_serves(self, stage: Stage) -> Stage:
+        """The stage whose processes run what is asked for on this one."""
+        return _RECORDED if self.only_recorded and stage == _HEAD else stage
 
     def _close_idle(self) -> None:
         """Remove the oldest trees that were made, run in fresh processes and are done with: there may be one for each mutant."""

@@ -51,6 +51,7 @@ class Workplace:
     cwd_on_path: bool
     watched: Watched = field(default=_nothing)
     product: Callable[[Side], tuple[str, ...]] = field(default=_no_files)
+    only_recorded: bool = False
 
     def open(self) -> tuple[LabBench, Provision]:
         """The bench, to be closed by the caller. Raises PrepareFailed, MissingTool, ConfigError or DiskFull."""
@@ -78,6 +79,7 @@ class Workplace:
             trees=self.trees,
             watched=self.watched,
             product=self.product,
+            only_recorded=self.only_recorded,
             provision=provision,
             directory=self.directory,
             jobs=jobs_of(settings, effects),
