@@ -149,6 +149,25 @@ def test_a_doctest_of_the_changed_product_is_unsupported_and_one_of_a_test_file_
     assert list(found.chosen) == [theirs]
 
 
+def test_what_a_change_brings_are_all_of_its_tests_whether_or_not_they_can_prove_anything() -> None:
+    doctest, old, unstable = f"{PRODUCT}::pkg.mod.f", f"{PRODUCT}::pkg.mod.old", f"{A}[10:01]"
+    many = [item(f"{B}[{number}]", "2") for number in range(5)]
+    found = sorted_out(
+        [item(A, "1"), item(old, "1", kind="doctest")],
+        [
+            item(A, "1"),
+            item(old, "1", kind="doctest"),
+            item(doctest, "2", kind="doctest"),
+            item(unstable, "3", index=1),
+            *many,
+        ],
+        unstable={unstable},
+        most=2,
+    )
+    assert len(found.chosen) == 2
+    assert found.brought == {doctest, unstable, *(each.id for each in many)}
+
+
 @given(st.permutations([item(A, "1"), item(B, "2"), item(f"{A}[x]", "3"), item("tests/b.py::test_a", "1")]))
 def test_the_order_of_collection_does_not_matter(head: list[ItemFacts]) -> None:
     base = [item(A, "1"), item("tests/old.py::test_a", "1")]

@@ -394,7 +394,7 @@ class _Check:
             subject,
             runs.head,
             bench,
-            new_tests=frozenset(candidates.chosen),
+            new_tests=candidates.brought,
             flaky=self._known_flaky(),
             settings=request.settings,
             level=levels_of(request.settings)[mutation.GATE],

@@ -58,6 +58,11 @@ class Candidates:
         """How many tests are new or changed in themselves."""
         return sum(through is Through.OWN for through in self.chosen.values()) + len(self.unstable)
 
+    @property
+    def brought(self) -> frozenset[str]:
+        """Every test that is the change's, also those that can be no proof: what base's tests do not say, these say."""
+        return frozenset((*self.chosen, *self.cut, *self.unstable, *self.unsupported))
+
 
 def compare(case: Case, base: Items, head: Items, *, unstable: Ids[str] = (), most: int = 200) -> Candidates:
     """Sort the tests of both sides. ``unstable`` are ids that another collection of one side did not show."""

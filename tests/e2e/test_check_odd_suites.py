@@ -1,0 +1,48 @@
+"""The mutation and coverage gates on suites and files that are unlike most: what is said of them is known by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.conftest import Shell
+from tests.gitrepo import Repo
+
+HERE = ("--sandbox", "host", "--python", sys.executable)
+
+
+def checked(
+    shell: Shell, place: Path, base: Mapping[str, str], head: Mapping[str, str], gates: str = "mutation"
+) -> dict[str, Any]:
+    """By gate, what report.json says of a change. ``place`` becomes its repository."""
+    place.mkdir()
+    repo = Repo(place)
+    repo.git("init", "--quiet", "--initial-branch=main")
+    before = repo.commit({path: textwrap.dedent(text) for path, text in base.items()}, message="base")
+    repo.commit({path: textwrap.dedent(text) for path, text in head.items()}, message="head")
+    done = shell.gate("check", "--base", before, "--gates", gates, *HERE, "--report-json", "out.json", cwd=place)
+    assert done.code in (0, 1), done
+    report = json.loads((place / "out.json").read_text(encoding="utf-8"))
+    return {gate["gate"]: gate for gate in report["gates"]}
+
+
+def test_what_only_a_new_doctest_notices_is_noticed_by_a_test_of_the_change(shell: Shell, tmp_path: Path) -> None:
+    base = {
+        "pyproject.toml": '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n',
+        "shop/__init__.py": "",
+        "shop/size.py": "def small(x):\n    return x < 5\n",
+        "tests/test_size.py": "from shop.size import small\n\ndef test_small():\n    assert small(1)\n",
+    }
+    new = 'def small(x):\n    """Small.\n\n    >>> small(4), small(3)\n    (False, True)\n    """\n    return x < 4\n'
+    gate = checked(shell, tmp_path / "shop", base, {"shop/size.py": new})["mutation"]
+    told = {(each["mutated"], *each["killed_by"], each["by_new_test"]) for each in gate["mutation"]["tested"]}
+    assert told == {
+        ("return not (x < 4)", "tests/test_size.py::test_small", False),
+        ("x <= 4", "shop/size.py::shop.size.small", True),
+        ("x < 5", "shop/size.py::shop.size.small", True),
+    }
+    assert "1 killed by old tests, 2 killed only by tests of this change" in gate["summary"]
