@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +30,7 @@ def survive(manifest: dict[str, Any], repo: str, times: int, attempt: Attempt) -
     data = _content(repo, mutant)
     mutated = patched(data, mutant["patch"])
     tests = manifest["tests"]
-    print("replaying mutant %s of %s, line %d" % (mutant["id"], mutant["file"], mutant["patch"]["line"]))
+    print("replaying mutant %s of %s, line %d" % (mutant["id"], mutant["file"], first_line(data, mutated)))
     print("in a copy of %s, on %d test%s, %d times" % (repo, len(tests), "" if len(tests) == 1 else "s", times))
     outcome, failure, seconds = attempt(data)
     if outcome != "passed":
@@ -60,6 +61,14 @@ def patched(data: bytes, patch: dict[str, Any]) -> bytes:
         raise NoReplay("the mutant's patch does not fit its file")
     lines[start : start + len(removed)] = added
     return b"\n".join(lines)
+
+
+def first_line(data: bytes, mutated: bytes) -> int:
+    """The first line that differs, as Python counts them: a patch's lines end at line feeds alone."""
+    same = next(
+        (at for at, (one, other) in enumerate(zip(data, mutated)) if one != other), min(len(data), len(mutated))
+    )
+    return len(re.findall(rb"\r\n?|\n", data[:same])) + 1
 
 
 def _content(repo: str, mutant: dict[str, Any]) -> bytes:

@@ -46,3 +46,22 @@ def test_what_only_a_new_doctest_notices_is_noticed_by_a_test_of_the_change(shel
         ("x < 5", "shop/size.py::shop.size.small", True),
     }
     assert "1 killed by old tests, 2 killed only by tests of this change" in gate["summary"]
+
+
+def test_lines_that_end_as_on_old_machines_are_counted_as_python_counts_them(shell: Shell, tmp_path: Path) -> None:
+    base = {
+        "shop/__init__.py": "",
+        "shop/size.py": "def small(x):\r    return x < 5\r",
+        "tests/test_size.py": "from shop.size import small\n\ndef test_small():\n    assert small(1)\n",
+    }
+    new = "def small(x):\r    return x < 4\r\rdef never():\r    return 1\r"
+    gates = checked(shell, tmp_path / "shop", base, {"shop/size.py": new}, "mutation,coverage")
+    states = {each["line"]: each["state"] for each in gates["mutation"]["mutation"]["account"]}
+    assert states == {2: "mutated", 3: "no-operator", 4: "import-time", 5: "not-covered"}
+    lines = {each["line"]: (each["state"], each["text"]) for each in gates["coverage"]["coverage"]["lines"]}
+    assert lines == {
+        2: ("covered", "return x < 4"),
+        3: ("not-executable", ""),
+        4: ("covered", "def never():"),
+        5: ("uncovered", "return 1"),
+    }

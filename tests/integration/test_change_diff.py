@@ -156,6 +156,22 @@ def test_added_and_deleted_files_differ_in_all_lines(repo: Repo) -> None:
     assert numbers(changed_lines(repo.opened, found["f"])) == ([], [1])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "removed", "added"),
+    [
+        (b"x = 1\ry = 2\rz = 3\r", b"x = 1\ry = 4\rz = 3\r", [2], [2]),
+        (b"x = 1\ry = 2\rz = 3", b"x = 1\rz = 3", [2], []),
+        (b"# a\r# b\nx = 1\n", b"# a\r# b\nx = 2\n", [3], [3]),
+        (b"x = 1\r\ny = 2\r\n", b"x = 1\r\ny = 2\ry = 3\r\n", [2], [2, 3]),
+        (b"x = 1\ry = 2\r", b"x = 1\ny = 2\n", [1, 2], [1, 2]),
+    ],
+)
+def test_lines_of_python_end_where_python_ends_them(
+    repo: Repo, old: bytes, new: bytes, removed: list[int], added: list[int]
+) -> None:
+    assert numbers(lines(repo, old, new)) == (removed, added)
+
+
 @pytest.mark.parametrize("attributes", [b"* -diff\n", b"*.py binary\n", b"* diff=never\n"])
 def test_a_change_cannot_hide_itself_by_attributes(repo: Repo, attributes: bytes) -> None:
     repo.git("config", "diff.never.command", "true")

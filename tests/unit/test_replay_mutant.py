@@ -11,7 +11,7 @@ import pytest
 
 from repro_gate_pytest import checkout
 from repro_gate_pytest.checkout import NoReplay, NotCollected
-from repro_gate_pytest.replay_mutant import survive
+from repro_gate_pytest.replay_mutant import first_line, survive
 
 SOURCE = b"def small(x):\n    return x < 3\n"
 MUTATED = b"def small(x):\n    return x <= 3\n"
@@ -125,3 +125,15 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_copy(repo: Path
     with pytest.raises(NoReplay, match=r"shop/size\.py is a link, or behind one"):
         checkout.put(str(copy), "shop/size.py", MUTATED)
     assert (repo / "shop" / "size.py").read_bytes() == SOURCE
+
+
+@pytest.mark.parametrize(
+    ("data", "mutated", "line"),
+    [
+        (SOURCE, MUTATED, 2),
+        (SOURCE.replace(b"\n", b"\r"), MUTATED.replace(b"\n", b"\r"), 2),
+        (b"# a\r" + SOURCE, b"# a\r" + MUTATED, 3),
+    ],
+)
+def test_the_line_that_is_told_is_the_one_that_python_counts(data: bytes, mutated: bytes, line: int) -> None:
+    assert first_line(data, mutated) == line

@@ -6,6 +6,7 @@ Attributes and configuration have no say: a change must not be able to hide itse
 
 from __future__ import annotations
 
+import difflib
 import enum
 import os
 import re
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from repro_gate.change.repository import Repository, is_zero
 from repro_gate.change.trees import Kind
 from repro_gate.errors import GitFailed
+from repro_gate.model.lines import ended, has_lone_returns
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 # What git itself looks at.
@@ -95,10 +97,14 @@ def changes(repository: Repository, base: str, head: str) -> tuple[Change, ...]:
 def changed_lines(repository: Repository, change: Change) -> Lines:
     """The lines that a change touches, also where only white space or line ends differ; none for a binary file.
 
-    Lines end at a line feed, as in git. Raises GitFailed.
+    Lines end at a line feed, as in git; in Python's files where Python ends one. Raises GitFailed.
     """
     if change.binary or change.submodule or Kind.LINK in (change.old, change.new):
         return Lines()
+    if change.path.endswith(".py"):
+        old, new = (repository.blob(sha) if sha else b"" for sha in (change.old_sha, change.new_sha))
+        if has_lone_returns(old) or has_lone_returns(new):
+            return _python_lines(old, new)
     if not change.old_sha:
         return Lines(added=_all_lines(repository, change.new_sha))
     if not change.new_sha:
@@ -177,6 +183,17 @@ def _all_lines(repository: Repository, sha: str) -> frozenset[int]:
     content = repository.blob(sha)
     count = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
     return frozenset(range(1, count + 1))
+
+
+def _python_lines(old: bytes, new: bytes) -> Lines:
+    """The lines that differ where git would take many of them for one. Their ends count."""
+    removed: set[int] = set()
+    added: set[int] = set()
+    for what, first, last, start, stop in difflib.SequenceMatcher(None, ended(old), ended(new)).get_opcodes():
+        if what != "equal":
+            removed.update(range(first + 1, last + 1))
+            added.update(range(start + 1, stop + 1))
+    return Lines(removed=frozenset(removed), added=frozenset(added))
 
 
 def _span(start: bytes, count: bytes | None) -> range:

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Iterator, Mapping
 from types import CodeType, MappingProxyType
 
+from repro_gate.model.lines import bytes_with_line_feeds, ended
+
 # An `except` line is reached or not, whatever the `try` above it does.
 _Block = ast.stmt | ast.ExceptHandler
 _BLOCKS = (ast.stmt, ast.ExceptHandler)
@@ -99,14 +101,14 @@ def _is_docstring(node: _Block) -> bool:
 def _spoken_lines(source: bytes) -> frozenset[int]:
     """The lines that hold more than comments and white space."""
     found: set[int] = set()
-    for token in tokenize.tokenize(io.BytesIO(source).readline):
+    for token in tokenize.tokenize(io.BytesIO(bytes_with_line_feeds(source)).readline):
         if token.type not in _SILENT and token.type != tokenize.ENCODING:
             found.update(range(token.start[0], token.end[0] + 1))
     return frozenset(found)
 
 
 def _plain_lines(source: bytes) -> Iterator[int]:
-    for number, line in enumerate(source.split(b"\n"), start=1):
+    for number, line in enumerate(ended(source), start=1):
         text = line.strip()
         if text and not text.startswith(b"#"):
             yield number

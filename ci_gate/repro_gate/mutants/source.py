@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 
+from repro_gate.model.lines import lines_of
 from repro_gate.mutants import compiled
 
 Place = tuple[int, int]  # line from 1, column from 0, in characters
@@ -210,11 +211,6 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def lines_of(text: str) -> list[str]:
-    """Lines as the compiler counts them, without their ends."""
-    return _NEWLINE.split(text)
-
-
 def _text(text: str) -> Text:
     """The text as given, with the places that its plain form has."""
     starts = [1 if text.startswith(_BOM) else 0, *(found.end() for found in _NEWLINE.finditer(text))]
@@ -224,7 +220,7 @@ def _text(text: str) -> Text:
 
 
 def _plain(text: str) -> Text:
-    lines = [line[_form_feeds(line, 0) :] for line in _NEWLINE.split(text.removeprefix(_BOM))]
+    lines = [line[_form_feeds(line, 0) :] for line in lines_of(text.removeprefix(_BOM))]
     starts = [0]
     for line in lines[:-1]:
         starts.append(starts[-1] + len(line) + 1)

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from repro_gate.config import parse_toml
 from repro_gate.errors import ConfigError
 from repro_gate.model import Mutant, Waiver
+from repro_gate.model.lines import lines_of
 from repro_gate.mutants.identity import identity
-from repro_gate.mutants.source import comments, lines_of
+from repro_gate.mutants.source import comments
 
 FILE = ".repro-gate/waivers.toml"
 _PRAGMA = re.compile(r"#\s*pragma:\s*no mutate\b(?P<rest>.*)", re.DOTALL)

@@ -21,6 +21,7 @@ from repro_gate.gates.coverage.sameness import Same
 from repro_gate.gates.fail_to_pass import Bench
 from repro_gate.gates.mutation import NEXT_STEP, Case, Policy, Reason, judge
 from repro_gate.model import Finding, GateResult, Level, Mutant, Outcome, Recording, Side, Waiver
+from repro_gate.model.lines import lines_of
 from repro_gate.mutants.choose import choose
 from repro_gate.mutants.generate import mutants_of
 from repro_gate.mutants.waivers import FILE as WAIVERS
@@ -85,7 +86,7 @@ def case_of(
     """The gate's case. ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty."""
     made = {file.path: makers.make(file.path, file.text, file.lines.difference(file.same)) for file in files}
     spans = {file.path: statements(encoded(file.text)) for file in files}
-    everywhere = {file.path: range(1, file.text.count("\n") + 2) for file in files}
+    everywhere = {file.path: range(1, len(lines_of(file.text)) + 1) for file in files}
 
     def whole(path: str, lines: Iterable[int]) -> frozenset[int]:
         """The lines of the statements that these are in: of a long one the interpreter reports only some."""
@@ -244,5 +245,5 @@ def policy_of(
 
 
 def _texts(file: Touched) -> dict[int, str]:
-    lines = file.text.split("\n")
-    return {line: lines[line - 1].rstrip("\r") for line in sorted(file.lines) if line <= len(lines)}
+    lines = lines_of(file.text)
+    return {line: lines[line - 1] for line in sorted(file.lines) if line <= len(lines)}

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from repro_gate import __version__
 from repro_gate.model import CheckReport, Mutant, MutantOutcome, MutantResult, MutationReport, NotTested, Site, Untested
 from repro_gate.model.edit import Edit
+from repro_gate.model.lines import with_line_feeds
 
 # Where viewers turn from red to yellow to green; our own verdict knows no such shares.
 THRESHOLDS = {"high": 80, "low": 60}
@@ -98,7 +99,7 @@ def _whole(mutant: Mutant, source: str) -> Edit:
 
 def _position(source: str, place: int) -> dict[str, int]:
     """From 1; columns as JavaScript counts characters."""
-    before = source[:place]
+    before = with_line_feeds(source[:place])
     line = before[before.rfind("\n") + 1 :]
     return {"line": before.count("\n") + 1, "column": len(line.encode("utf-16-le", "surrogatepass")) // 2 + 1}
 

@@ -15,6 +15,7 @@ from repro_gate.gates.coverage.rules import Rules
 from repro_gate.gates.coverage.sameness import ChangedFile, Same
 from repro_gate.gates.coverage.structure import Structure, Unparsable
 from repro_gate.model import ChangedLine, LineState, MissedBranch, Recording
+from repro_gate.model.lines import lines_of
 
 if TYPE_CHECKING:
     from coverage.results import Analysis
@@ -66,7 +67,7 @@ def measure(files: Sequence[ChangedFile], same: Same, head: Believed, rules: Rul
 
 def _measure_file(file: ChangedFile, same: Same, head: Believed, rules: Rules, found: Measured) -> None:
     assert file.head is not None
-    texts = dict(enumerate(file.head.split("\n"), 1))
+    texts = dict(enumerate(lines_of(file.head), 1))
     numbers = sorted(line for line in file.added if line in texts)
 
     def said(line: int, state: LineState, statement: int = 0, why: str = "") -> ChangedLine:

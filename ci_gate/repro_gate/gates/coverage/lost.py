@@ -13,6 +13,7 @@ from repro_gate.gates.coverage.rules import Rules
 from repro_gate.gates.coverage.sameness import ChangedFile, Same
 from repro_gate.gates.coverage.structure import Structure, Unparsable
 from repro_gate.model import ChangedLine, LostLine
+from repro_gate.model.lines import lines_of
 
 Texts = Callable[[str], str | None]
 _MOST_TESTS = 5
@@ -86,7 +87,7 @@ def _of_file(
             line=first,
             base_path=path,
             base_line=old,
-            text=after.text.split("\n")[first - 1].strip()[:200],
+            text=lines_of(after.text)[first - 1].strip()[:200],
             tests=tuple(tests[:_MOST_TESTS]),
         )
 

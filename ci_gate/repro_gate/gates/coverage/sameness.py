@@ -14,6 +14,8 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from repro_gate.model.lines import lines_of, with_line_feeds
+
 _SILENT = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
@@ -84,7 +86,7 @@ class Same:
 
 def logical_lines(text: str) -> list[Logical]:
     """The logical lines of a text, in order; of one that is no Python, its lines."""
-    text = text.removeprefix("\ufeff")
+    text = with_line_feeds(text.removeprefix("\ufeff"))
     found: list[Logical] = []
     pending: list[tokenize.TokenInfo] = []
     around: list[str] = []  # a name for each block that is open; empty for one that is no definition
@@ -165,7 +167,7 @@ def _aligned(file: ChangedFile) -> tuple[dict[int, int], list[tuple[set[int], se
     hunks: list[tuple[set[int], set[int]]] = []
     if file.base is None or file.head is None:
         return unchanged, [(set(file.removed), set(file.added))]
-    ends = len(file.base.split("\n")), len(file.head.split("\n"))
+    ends = len(lines_of(file.base)), len(lines_of(file.head))
     old = new = 1
     while old <= ends[0] or new <= ends[1]:
         removed, added = set[int](), set[int]()

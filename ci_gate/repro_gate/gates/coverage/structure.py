@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from repro_gate.gates.coverage.rules import Rules
+from repro_gate.model.lines import with_line_feeds
 from repro_gate.model.trace import Arc
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Structure:
     @property
     def _plain(self) -> str:
         """The text without a byte order mark, and with one kind of newline."""
-        return re.sub(r"\r\n?", "\n", self.text.removeprefix("\ufeff"))
+        return with_line_feeds(self.text.removeprefix("\ufeff"))
 
     @property
     def statements(self) -> Collection[int]:
