@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from itertools import pairwise
 
@@ -83,3 +84,16 @@ def test_the_laws_of_a_choice(mutants: list[Mutant], seed: str, most: int, chanc
     assert turns(whole) == sorted(turns(whole))
     for one, next_one in pairwise(zip(turns(whole), whole, strict=True)):
         assert one[0] < next_one[0] or rank(one[1].operator) <= rank(next_one[1].operator)
+
+
+@given(several(), st.integers(0, 12), st.integers(0, 60))
+def test_file_by_file_the_same_are_chosen_as_of_all_at_once(mutants: list[Mutant], most: int, most_text: int) -> None:
+    mutants = [dataclasses.replace(each, text="x" * (1 + each.line)) for each in mutants]
+    kept: tuple[Mutant, ...] = ()
+    for file in "ab":
+        kept = choose((*kept, *(each for each in mutants if each.file == file)), "head", most, most_text).chosen
+    choice = choose(mutants, "head", most, most_text)
+    assert kept == choice.chosen
+    assert len(kept) <= most
+    assert sum(len(each.text) for each in kept) <= most_text
+    assert len(choice.chosen) + len(choice.left_out) == len(mutants)

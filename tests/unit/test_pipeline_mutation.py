@@ -15,6 +15,7 @@ from repro_gate.gates.coverage.sameness import compare
 from repro_gate.gates.mutation import Case
 from repro_gate.gates.mutation.account import account
 from repro_gate.model import Level, Mutant, Outcome, Site, Waiver
+from repro_gate.mutants.choose import Choice, choose
 from repro_gate.pipeline.mutation import Known, Made, Makers, Touched, case_of, policy_of, same_lines
 from tests.unit.simulated_mutants import mutant
 
@@ -61,9 +62,9 @@ def made(path: str, text: str, lines: frozenset[int]) -> Made:
     return tuple(each for each in (DEEP, LIMIT) if each.line in lines), {2: "docstring or comment"}
 
 
-def ordered(mutants: Iterable[Mutant], seed: str) -> list[Mutant]:
+def ordered(mutants: Iterable[Mutant], seed: str) -> Choice:
     assert seed == "h" * 40
-    return sorted(mutants, key=lambda each: each.id, reverse=True)
+    return Choice(tuple(sorted(mutants, key=lambda each: each.id, reverse=True)))
 
 
 def case(*lines: int) -> Case:
@@ -157,3 +158,26 @@ def test_a_gate_that_blocks_allows_no_survivor_unless_base_says_so(
     policy = policy_of(settings, level, today=datetime.date(2026, 3, 4), clock=lambda: 1.0, memory_bytes=9)
     assert (policy.allowed_survivors, policy.min_score) == (allowed, score)
     assert (policy.budget_seconds, policy.max_timeouts, policy.max_waivers, policy.memory_bytes) == (7.0, 0, 5, 9)
+
+
+def test_the_mutants_of_a_large_change_are_chosen_file_by_file_and_the_others_held_without_their_texts() -> None:
+    files = [Touched(path=f"pkg/{name}.py", text="x = 1\ny = 2\n", lines=frozenset({1, 2})) for name in "abc"]
+    asked: list[int] = []
+
+    def make(path: str, text: str, lines: frozenset[int]) -> Made:
+        found = tuple(mutant(f"{path}{line}{turn}", line, file=path, text=text) for line in lines for turn in (1, 2))
+        return found, {}
+
+    def order(mutants: Iterable[Mutant], seed: str) -> Choice:
+        held = tuple(mutants)
+        asked.append(len(held))
+        return choose(held, seed, 5)
+
+    found = case_of(
+        files, RECORDED, Makers(make=make, order=order), Known(seconds={}), seed="s", command="c", report="r"
+    )
+    assert asked == [4, 8, 9]
+    everything = [each for file in files for each in make(file.path, file.text, file.lines)[0]]
+    assert found.mutants == choose(everything, "s", 5).chosen
+    assert {each.id for each in found.beyond} == {each.id for each in choose(everything, "s", 5).left_out}
+    assert {each.text for each in found.beyond} == {""}

@@ -176,7 +176,8 @@ class MutationReport:
     """All mutants of a change. ``tested`` and ``not_tested`` hold each of them once; ``account`` each changed line once.
 
     ``shown`` are ids of survivors that a reader is to look at first, ``interval`` that of the share detected
-    (Clopper-Pearson, 95 %); ``sources`` are head's texts of mutated files; ``seed`` made the order.
+    (Clopper-Pearson, 95 %); ``sources`` are head's texts of mutated files; ``seed`` made the order. ``beyond`` counts, by why
+    they were not tested, those that are in neither: a change has too many for a report of each.
     """
 
     tested: tuple[MutantResult, ...] = ()
@@ -188,6 +189,11 @@ class MutationReport:
     sources: Mapping[str, str] = field(default_factory=dict)
     seed: str = ""
     seconds: float = 0.0
+    beyond: Mapping[Untested, int] = field(default_factory=dict)
+
+    def left(self, reason: Untested) -> int:
+        """How many were not tested for a reason."""
+        return sum(each.reason is reason for each in self.not_tested) + self.beyond.get(reason, 0)
 
     @property
     def measured(self) -> tuple[MutantResult, ...]:
@@ -213,4 +219,4 @@ class MutationReport:
     @property
     def testable(self) -> int:
         """How many mutants should have been tested: covered by tests that can tell, and not waived."""
-        return len(self.tested) + sum(each.reason is Untested.BUDGET for each in self.not_tested)
+        return len(self.tested) + self.left(Untested.BUDGET)

@@ -98,11 +98,15 @@ class Recording:
                     lines.setdefault(line, []).append(test)
         return {path: {line: tuple(tests) for line, tests in lines.items()} for path, lines in found.items()}
 
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {test: place for place, test in enumerate(self.by_test)}
+
     def tests_of(self, path: str, lines: Iterable[int]) -> tuple[str, ...]:
         """The tests that ran one of these lines of a file, in the order in which they ran."""
         by_line = self._by_line.get(path, {})
         hit = {test for line in lines for test in by_line.get(line, ())}
-        return tuple(test for test in self.by_test if test in hit)
+        return tuple(sorted(hit, key=self._places.__getitem__))
 
     def ran(self, path: str, tests: Iterable[str] | None = None) -> tuple[frozenset[int], frozenset[Arc]]:
         """Lines and arcs of a file that ran at import or in these tests (None: in any)."""

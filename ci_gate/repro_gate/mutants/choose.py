@@ -6,11 +6,16 @@ Belongs here: the order and what is left out. Does not belong here: how much tim
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repro_gate.model import Mutant
 from repro_gate.mutants.worth import rank
+
+# What one change may have: more than are tested within any usual time, and texts that fit into memory.
+MOST = 4000
+MOST_TEXT = 128_000_000  # characters, of all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +30,12 @@ class Choice:
         return f"{len(self.chosen)} of {total}"
 
 
-def choose(mutants: Iterable[Mutant], seed: str, most: int | None = None) -> Choice:
-    """At most ``most`` mutants (None: all), line by line in turn, the operators of most worth first.
+def choose(mutants: Iterable[Mutant], seed: str, most: int | None = None, most_text: int | None = None) -> Choice:
+    """At most ``most`` mutants with ``most_text`` characters (None: all), line by line in turn, the operators of most worth first.
 
     Among equals the order is drawn by ``seed``, such as head's commit, so that no line is always last.
-    The order of the mutants passed in does not matter. Raises ValueError where ``most`` is negative.
+    The order of the mutants passed in does not matter, and a file may be added to what was chosen of others: the same
+    are chosen as of all at once. Raises ValueError where ``most`` is negative.
     """
     if most is not None and most < 0:
         raise ValueError(f"a choice of {most} mutants")
@@ -42,7 +48,10 @@ def choose(mutants: Iterable[Mutant], seed: str, most: int | None = None) -> Cho
         for turn, mutant in enumerate(line)
     ]
     ordered = tuple(mutant for *_, mutant in sorted(turns, key=lambda each: each[:3]))
-    return Choice(ordered, ()) if most is None else Choice(ordered[:most], ordered[most:])
+    room = len(ordered) if most is None else most
+    if most_text is not None:
+        room = min(room, sum(total <= most_text for total in itertools.accumulate(len(each.text) for each in ordered)))
+    return Choice(ordered[:room], ordered[room:])
 
 
 def _drawn(seed: str, mutant: Mutant) -> str:

@@ -22,7 +22,7 @@ from repro_gate.gates.fail_to_pass import Bench
 from repro_gate.gates.mutation import NEXT_STEP, Case, Policy, Reason, judge
 from repro_gate.model import Finding, GateResult, Level, Mutant, Outcome, Recording, Side, Waiver
 from repro_gate.model.lines import lines_of
-from repro_gate.mutants.choose import choose
+from repro_gate.mutants.choose import MOST, MOST_TEXT, Choice, choose
 from repro_gate.mutants.generate import mutants_of
 from repro_gate.mutants.waivers import FILE as WAIVERS
 from repro_gate.mutants.waivers import Waivers, in_code, in_file
@@ -50,10 +50,10 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Makers:
-    """How mutants come to be: of a file's changed lines with the reasons of those without, and their order by a seed."""
+    """How mutants come to be: of a file's changed lines with the reasons of those without, and which of them first, by a seed."""
 
     make: Callable[[str, str, frozenset[int]], Made]
-    order: Callable[[Iterable[Mutant], str], Sequence[Mutant]]
+    order: Callable[[Iterable[Mutant], str], Choice]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +84,7 @@ def case_of(
     files: Sequence[Touched], recorded: Recorded, makers: Makers, known: Known, *, seed: str, command: str, report: str
 ) -> Case:
     """The gate's case. ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty."""
-    made = {file.path: makers.make(file.path, file.text, file.lines.difference(file.same)) for file in files}
+    choice, reasons = _made(files, makers, seed)
     spans = {file.path: statements(encoded(file.text)) for file in files}
     everywhere = {file.path: range(1, len(lines_of(file.text)) + 1) for file in files}
 
@@ -92,7 +92,7 @@ def case_of(
         """The lines of the statements that these are in: of a long one the interpreter reports only some."""
         return frozenset(line for each in lines for line in spans[path].get(each, (each,)))
 
-    at_import = {path: whole(path, recorded.import_lines.get(path, ())) for path in made}
+    at_import = {path: whole(path, recorded.import_lines.get(path, ())) for path in spans}
 
     def covering(mutant: Mutant) -> tuple[str, ...]:
         found = recorded.tests_of(mutant.file, whole(mutant.file, mutant.lines))
@@ -101,7 +101,8 @@ def case_of(
         return recorded.tests_of(mutant.file, everywhere[mutant.file])
 
     return Case(
-        mutants=tuple(makers.order([mutant for mutants, _ in made.values() for mutant in mutants], seed)),
+        mutants=choice.chosen,
+        beyond=choice.left_out,
         covering=covering,
         outcomes=recorded.outcomes,
         seconds=known.seconds,
@@ -112,7 +113,7 @@ def case_of(
             for file in files
         },
         lines_at_import=at_import,
-        unmutated={file.path: {**made[file.path][1], **file.same} for file in files},
+        unmutated={file.path: {**reasons[file.path], **file.same} for file in files},
         new_tests=known.new_tests,
         flaky=known.flaky,
         waivers=known.waivers,
@@ -121,6 +122,19 @@ def case_of(
         command=command,
         report=report,
     )
+
+
+def _made(files: Sequence[Touched], makers: Makers, seed: str) -> tuple[Choice, dict[str, Mapping[int, str]]]:
+    """The mutants of all files, and by file the reasons of the lines without. No more texts are held than are wanted."""
+    chosen: tuple[Mutant, ...] = ()
+    left_out: list[Mutant] = []
+    reasons: dict[str, Mapping[int, str]] = {}
+    for file in files:
+        mutants, reasons[file.path] = makers.make(file.path, file.text, file.lines.difference(file.same))
+        choice = makers.order((*chosen, *mutants), seed)
+        chosen = choice.chosen
+        left_out += [replace(mutant, text="") for mutant in choice.left_out]
+    return Choice(chosen, tuple(left_out)), reasons
 
 
 def judge_mutants(
@@ -192,7 +206,11 @@ def _content(path: Path) -> bytes | None:
 def makers(settings: Settings) -> Makers:
     """Those of the room ``mutants``: with our own operators, unless the settings want mutmut's alone."""
     own = settings.mutation_engine == "repro-gate"
-    return Makers(make=functools.partial(mutants_of, own=own), order=lambda found, seed: choose(found, seed).chosen)
+    return Makers(make=functools.partial(mutants_of, own=own), order=_order)
+
+
+def _order(found: Iterable[Mutant], seed: str) -> Choice:
+    return choose(found, seed, MOST, MOST_TEXT)
 
 
 def waivers_of(

@@ -24,6 +24,7 @@ def entry(report: MutationReport) -> dict[str, Any]:
         "survivors": [each.mutant.id for each in report.survivors],
         "shown": list(report.shown),
         "not_tested": [_not_tested(each, report) for each in report.not_tested],
+        "beyond": {str(reason): count for reason, count in report.beyond.items() if count},
         "measured": len(report.measured),
         "testable": report.testable,
         "score": report.score,

@@ -150,6 +150,7 @@ class Mutation(Part):
     survivors: Texts
     shown: Texts
     not_tested: Annotated[list[_NotTested], Field(max_length=MANY)]
+    beyond: dict[str, Whole]
     measured: Whole
     testable: Whole
     score: _Share | None
@@ -174,4 +175,5 @@ class Mutation(Part):
             sources=self.sources,
             seed=self.seed,
             seconds=self.seconds,
+            beyond={Untested(reason): count for reason, count in self.beyond.items()},
         )

@@ -29,7 +29,7 @@ def account(case: Case, tested: Sequence[MutantResult], not_tested: Sequence[Not
     results = {each.mutant.id: each for each in tested}
     left = {each.mutant.id: each for each in not_tested}
     on: dict[tuple[str, int], list[Mutant]] = {}
-    for mutant in case.mutants:
+    for mutant in (*case.mutants, *case.beyond):
         for line in mutant.lines:
             on.setdefault((mutant.file, line), []).append(mutant)
     return tuple(

@@ -13,13 +13,16 @@ from dataclasses import dataclass, field
 from repro_gate.model import Finding, Mutant, Outcome, Site, Waiver, Way
 
 GATE = "mutation"
+_MOST_BESIDE = (
+    100  # tests of the change that a mutant is also tried on: more of them are asked in the run of the whole suite
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
     """A change as the gate sees it. Paths are relative to the tree and posix.
 
-    ``mutants`` stand in the order in which they are to be tried. ``covering`` gives the tests that run a mutant's lines
+    ``mutants`` stand in the order in which they are to be tried; ``beyond`` are further ones, without texts, for which there is no room. ``covering`` gives the tests that run a mutant's lines
     (of one that runs at import: any line of its file), in collection order. ``outcomes`` and ``seconds`` are the
     instrumented run's, in collection order; ``covered`` are whole statements that tests ran in it, ``lines_at_import``
     those that ran while modules were imported. ``texts`` are head's; ``changed`` the changed lines with their text, and
@@ -28,6 +31,7 @@ class Case:
     """
 
     mutants: tuple[Mutant, ...]
+    beyond: tuple[Mutant, ...] = ()
     covering: Callable[[Mutant], tuple[str, ...]]
     outcomes: Mapping[str, Outcome]
     seconds: Mapping[str, float]
@@ -58,7 +62,8 @@ class Case:
         if way is Way.SUITE:
             return self.ordered(self.outcomes)
         covering = self.covering(mutant)
-        return self.ordered(covering if way is Way.FORK else {*covering, *self.new_tests})
+        beside = self.new_tests if way is Way.DISK and len(self.new_tests) <= _MOST_BESIDE else ()
+        return self.ordered({*covering, *beside})
 
     def ordered(self, tests: Iterable[str]) -> tuple[str, ...]:
         """Those that may tell, in collection order, the change's own last: then older tests get the kill."""

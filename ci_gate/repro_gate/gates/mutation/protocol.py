@@ -8,6 +8,7 @@ meaning of the whole (verdict). Everything is run through ``Bench``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ from repro_gate.model import (
     Way,
 )
 
+_MOST_KEPT = 1 / 3  # of the budget, for the whole suite
 _NEXT = {Way.FORK: Way.DISK, Way.DISK: Way.SUITE}
 
 
@@ -41,11 +43,11 @@ def judge(
     Where something else ends it (an interrupt, a full disk), ``keep`` is given what was found until then.
     """
     began = policy.clock()
-    waived = applied(case.mutants, case.waivers, case.changed, policy.today)
+    waived = applied((*case.mutants, *case.beyond), case.waivers, case.changed, policy.today)
     run = _Run(case=case, policy=policy, trials=_trials(case, bench, policy), deadline=began + policy.budget_seconds)
     left_alone = {
         mutant: NotTested(mutant=each, reason=Untested.WAIVED, why=waived.by_mutant[mutant].reason)
-        for each in case.mutants
+        for each in (*case.mutants, *case.beyond)
         if (mutant := each.id) in waived.by_mutant
     }
     try:
@@ -61,16 +63,18 @@ def _result(run: _Run, waived: Waived, began: float) -> GateResult:
     case, policy = run.case, run.policy
     order = {mutant.id: place for place, mutant in enumerate(case.mutants)}
     tested = tuple(sorted(run.tested, key=lambda each: order[each.mutant.id]))
-    not_tested = tuple(sorted(run.not_tested, key=lambda each: order[each.mutant.id]))
+    listed = [each for each in run.not_tested if each.mutant.id in order]
+    not_tested = tuple(sorted(listed, key=lambda each: order[each.mutant.id]))
     mutated = {mutant.file for mutant in case.mutants}
     report = MutationReport(
         tested=tested,
         not_tested=not_tested,
         controls=tuple(run.trials.controls.log),
-        account=account(case, tested, not_tested),
+        account=account(case, tested, run.not_tested),
         sources={file: text for file, text in case.texts.items() if file in mutated},
         seed=case.seed,
         seconds=round(policy.clock() - began, 2),
+        beyond=Counter(each.reason for each in run.not_tested if each.mutant.id not in order),
     )
     return decide(report, case, policy, waived)
 
@@ -108,6 +112,7 @@ class _Run:
     not_tested: list[NotTested] = field(default_factory=list)
     for_suite: list[Mutant] = field(default_factory=list)
     missed: dict[str, MutantResult] = field(default_factory=dict)  # by all tests that run its lines
+    on_disk: float = 0.0  # seconds that a batch took there at most
 
     def all(self, waived: dict[str, NotTested]) -> None:
         """Every mutant comes to a result, or to the reason why it was not tested."""
@@ -118,6 +123,10 @@ class _Run:
                 pending.append(mutant)
             else:
                 self.not_tested.append(left)
+        why = f"a change is tested with its best {len(self.case.mutants)} mutants, and it is not among them"
+        for mutant in self.case.beyond:
+            too_many = NotTested(mutant=mutant, reason=Untested.BUDGET, why=why)
+            self.not_tested.append(waived.get(mutant.id) or self._untestable(mutant) or too_many)
         for batch in _batches(pending, self.policy.batch):
             self._batch(batch)
         self._whole_suite()
@@ -125,7 +134,7 @@ class _Run:
     def leave_the_rest(self, why: str) -> None:
         """Every mutant that has no result yet was not tested."""
         known = {each.mutant.id for each in self.tested} | {each.mutant.id for each in self.not_tested}
-        rest = (mutant for mutant in self.case.mutants if mutant.id not in known)
+        rest = (mutant for mutant in (*self.case.mutants, *self.case.beyond) if mutant.id not in known)
         self.not_tested += [NotTested(mutant=mutant, reason=Untested.BUDGET, why=why) for mutant in rest]
 
     def _untestable(self, mutant: Mutant) -> NotTested | None:
@@ -176,9 +185,19 @@ class _Run:
         """Seconds of a run of the whole suite."""
         return self.trials.asking.seconds(self.case.selection(mutant, Way.SUITE))
 
+    def _kept(self) -> float:
+        """Seconds that are kept for the whole suite, so that some survivors of a change with thousands of mutants are told."""
+        if not self.for_suite:
+            return 0.0
+        needed = 2 * self._of_suite(self.for_suite[0]) + self.on_disk  # with its null control, and processes that start
+        return min(needed, _MOST_KEPT * self.policy.budget_seconds)
+
     def _settle(self, mutants: Sequence[Mutant], way: Way) -> list[Mutant]:
         """Try them in one way; returns those that came to no answer in it."""
+        began = self.policy.clock()
         settled = self.trials.settle(mutants, way) if mutants else {}
+        if way is Way.DISK:
+            self.on_disk = max(self.on_disk, self.policy.clock() - began)
         return [mutant for mutant in mutants if not self._ended(mutant, settled[mutant.id], way)]
 
     def _first_way(self, mutant: Mutant) -> Way:
@@ -215,7 +234,7 @@ class _Run:
     def _affordable(self, mutants: Sequence[Mutant], way: Way) -> Iterator[Mutant]:
         """Those that begin in time."""
         for mutant in mutants:
-            if self.policy.clock() < self.deadline:
+            if self.policy.clock() < self.deadline - self._kept():
                 yield mutant
                 continue
             why = "the time was over before it"

@@ -147,7 +147,7 @@ def _score(report: MutationReport, policy: Policy, survivors: int) -> tuple[Gate
 
 def _nothing(report: MutationReport) -> tuple[GateVerdict, Reason, str]:
     """No mutant was tried: that is never green."""
-    reasons = {each.reason for each in report.not_tested}
+    reasons = {each for each in Untested if report.left(each)}
     if Untested.BUDGET in reasons:
         return GateVerdict.INCONCLUSIVE, Reason.BUDGET, "the time was over before any mutant was tested"
     if Untested.NO_STABLE_TEST in reasons:

@@ -44,7 +44,7 @@ def next_step_of(result: MutantResult, report: str) -> str:
 def outline(report: MutationReport) -> str:
     """The line of numbers: k of n, by whom, the interval, and what was left out."""
     measured = report.measured
-    if not (report.tested or report.not_tested):
+    if not (report.tested or report.not_tested or report.beyond):
         return ""
     parts = [f"{len(measured)} of {counted(report.testable, 'mutant')} tested"]
     left = [f"{count} {reason}" for reason, count in _left(report).items()]
@@ -74,7 +74,7 @@ def _left(report: MutationReport) -> dict[str, int]:
         Untested.WAIVED: "waived",
         Untested.BUDGET: "left for want of time",
     }
-    counts = {words[each]: sum(left.reason is each for left in report.not_tested) for each in Untested}
+    counts = {words[each]: report.left(each) for each in Untested}
     return {word: count for word, count in counts.items() if count}
 
 

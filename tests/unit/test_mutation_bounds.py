@@ -1,0 +1,82 @@
+"""A change of thousands of lines: what is counted, what is listed, and that every mutant has its reason."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repro_gate.model import Untested, Waiver, Way
+from repro_gate.model.edit import Edit
+from tests.unit.simulated_mutants import FILE, NEW, OLD, case, catches, judged, mutant
+
+OTHER = "tests/test_other.py::test_other"
+A, B = mutant("a"), mutant("b", 3)
+FURTHER, LATE, WAIVED = (mutant(name, line, text="") for name, line in (("c", 2), ("d", 4), ("e", 3)))
+
+
+def test_mutants_that_are_too_many_are_counted_with_their_reasons_and_not_listed() -> None:
+    found = judged(
+        {OLD: catches("a", "b")},
+        A,
+        B,
+        beyond=(FURTHER, LATE, WAIVED),
+        covering=lambda each: () if each.id == "d" else (OLD,),
+        waivers=(Waiver(file=FILE, mutant="e", reason="equal"),),
+        covered={FILE: frozenset({2, 3})},
+    )
+    assert found.told == ("neutral", "partly_tested")
+    assert found.outcomes == {"a": "killed", "b": "killed"}
+    assert found.left == {}
+    assert found.report.beyond == {Untested.BUDGET: 1, Untested.NOT_COVERED: 1, Untested.WAIVED: 1}
+    assert found.report.testable == 3
+    assert found.result.summary.startswith(
+        "2 of 3 mutants tested (1 covered by no test, 1 waived, 1 left for want of time)"
+    )
+    assert {each.line: str(each.state) for each in found.report.account} == {
+        2: "mutated",
+        3: "mutated",
+        4: "not-covered",
+    }
+
+
+def test_a_line_of_which_every_mutant_is_too_many_is_told_so() -> None:
+    found = judged({OLD: catches("a")}, A, beyond=(LATE,))
+    (line,) = [each for each in found.report.account if each.line == 4]
+    assert (str(line.state), line.why) == (
+        "covered-only",
+        "a change is tested with its best 1 mutants, and it is not among them",
+    )
+
+
+def test_on_disk_a_few_tests_of_the_change_are_asked_beside_and_hundreds_with_the_suite() -> None:
+    many = [f"{NEW}[{number}]" for number in range(101)]
+    tests = {OLD: catches(), **dict.fromkeys(many, catches())}
+    few = case(tests, [A], covering=lambda _mutant: (OLD,), new_tests=frozenset(many[:100]))
+    assert few.selection(A, Way.DISK) == (OLD, *many[:100])
+    large = case(tests, [A], covering=lambda _mutant: (OLD,), new_tests=frozenset(many))
+    assert large.selection(A, Way.DISK) == (OLD,)
+    assert large.selection(A, Way.SUITE) == (OLD, *many)
+
+
+def test_of_more_mutants_than_there_is_time_for_those_that_were_missed_still_meet_the_suite() -> None:
+    """Else a change of thousands of mutants would use all of its time on forks, and tell of no survivor."""
+    many = [mutant(f"m{number}", mutated=f"x <= {number}") for number in range(500)]
+    found = judged(
+        {OLD: catches(), OTHER: catches()},
+        *many,
+        covering=lambda _mutant: (OLD,),
+        policy={"batch": 2, "budget_seconds": 120.0},
+        bench={"took": 4.0},
+    )
+    assert "survived" in found.outcomes.values()
+    assert len(found.outcomes) + len(found.left) == 500
+    assert found.bench.now < 150.0
+
+
+@given(st.text("ab\n", max_size=12), st.text("ab\n", max_size=12))
+def test_the_smallest_edit_makes_one_text_of_the_other(before: str, after: str) -> None:
+    edit = Edit.between(before, after)
+    assert edit.applied(before) == after
+    # Nothing at either end of it is the same: by another way than by halves.
+    one, other = before[edit.start : edit.end], edit.text
+    assert not (one and other and (one[0] == other[0] or one[-1] == other[-1]))
