@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import dis
 import re
+import sys
 from types import CodeType
 
 _opmap = dis.opmap
+_MONITORED = hasattr(sys, "monitoring")
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
 _ALWAYS = frozenset(
     _opmap[name]
@@ -61,7 +63,8 @@ class Branching:
             elif op in _RETURNS:
                 returns.add(offset)
         self.implied: dict[int, tuple[int, int]] = {}
-        self._watched = {} if self.stepwise else self._other_ways()
+        # Asked for by monitoring alone; before 3.11 a jump names its place otherwise.
+        self._watched = {} if self.stepwise or not _MONITORED else self._other_ways()
         self.jumps = bool(branches)
         self.returns = frozenset(returns)
         self.lines = frozenset(set(self._line_at) if self.stepwise else branches) - {0}

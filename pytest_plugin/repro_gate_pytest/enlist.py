@@ -14,7 +14,7 @@ import runpy
 import sys
 from typing import Any
 
-from repro_gate_pytest import axes, children, counters, evidence, failure, lenient, lines, wire
+from repro_gate_pytest import axes, children, counters, evidence, failure, lenient, lines, offspring, wire
 from repro_gate_pytest.channel import Channel
 
 
@@ -56,6 +56,10 @@ class Enlistment:
             record = start.get("record", ())
             self.lines = lines.Lines(self.tree, start.get("lines", {}), record, libraries=[self.directory])
             self.lines.start()
+            if record:
+                born = offspring.Offspring(self.lines, self.directory, self.tree, record)
+                born.install()
+                self.observers.append(born)  # before the lines: it adds to them
             self.observers.append(self.lines)
 
 

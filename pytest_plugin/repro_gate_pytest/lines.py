@@ -2,7 +2,7 @@
 
 Belongs here: tracing of watched files (some of their lines) and of recorded ones (all lines, and the arcs from lines
 that can branch), and of no other. Python 3.12 and later have ``sys.monitoring``, where a line costs once per test;
-before that, trace functions (``tracing``). Lines of child processes are not seen. How code branches is in ``arcs``.
+before that, trace functions (``tracing``). Child processes record by themselves (``offspring``). How code branches is in ``arcs``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, Callable
 
 from repro_gate_pytest import native
 from repro_gate_pytest.arcs import Branching
@@ -55,6 +55,7 @@ class Lines:
         self._libraries = libraries
         self._root = below
         self._engine: _Monitoring | Tracing | None = None
+        self._handed_out = False
 
     def start(self) -> str:
         """Watch from now on; returns how (an empty string where nothing is watched)."""
@@ -76,7 +77,8 @@ class Lines:
 
     def _tracing(self) -> Tracing:
         """By the fastest means that is there."""
-        library = native.find(self._libraries, self._root)
+        # The one in C tells what it saw when it is asked; a child process is asked by nobody.
+        library = None if self._handed_out else native.find(self._libraries, self._root)
         return Tracing(self.of) if library is None else Native(self.of, library)
 
     def begin(self) -> None:
@@ -95,7 +97,7 @@ class Lines:
         lines = {file.path: sorted(file.lines) for file in ran if file.wanted is not None}
         for file in ran:
             file.arcs.update(file.implied[line] for line in file.implied.keys() & file.lines)
-        recorded = {file.path: [_ranges(file.lines), _pairs(file.arcs)] for file in ran if file.wanted is None}
+        recorded = {file.path: [ranges(file.lines), _pairs(file.arcs)] for file in ran if file.wanted is None}
         return {**({"lines": lines} if lines else {}), **({"ran": recorded} if recorded else {})}
 
     def recorded(self) -> Ran:
@@ -112,6 +114,15 @@ class Lines:
                 file.lines.update(ran[file.path][0])
                 file.arcs.update(ran[file.path][1])
 
+    def hand_out(self, sets: Callable[[File], tuple[set[int], set[tuple[int, int]]]]) -> None:
+        """In another process than before: what runs of recorded files goes into these sets."""
+        self._handed_out = True
+        for file in self._files:
+            if file.wanted is None:
+                file.lines, file.arcs = sets(file)
+        if self._engine is not None:
+            self._engine = self._engine.gone_on()
+
     def of(self, filename: str) -> File | None:
         """The watched or recorded file that has this name, or None."""
         if _basename(filename) not in self._names:
@@ -119,8 +130,8 @@ class Lines:
         return self._wanted.get(filename) or self._wanted.get(_realpath(filename))
 
 
-def _ranges(lines: Iterable[int]) -> str:
-    """Numbers as ``1-3,7``: suites are large, and most lines run beside others."""
+def ranges(lines: Iterable[int]) -> str:
+    """Lines as ``1-3,7``: suites are large, and most lines run beside others."""
     runs: list[list[int]] = []
     for line in sorted(lines):
         if line <= 0:
@@ -182,6 +193,11 @@ class _Monitoring:
 
     def drain(self) -> None:
         """Nothing is left to be brought anywhere: files are told at once."""
+
+    def gone_on(self) -> _Monitoring:
+        """In a forked process: what was reported before is new there."""
+        self.rearm()
+        return self
 
     def rearm(self) -> None:
         """A line is reported once; let those of the last test be reported again."""

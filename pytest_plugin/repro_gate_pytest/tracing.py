@@ -137,6 +137,27 @@ class Tracing:
 
         return begins
 
+    def gone_on(self) -> Tracing:
+        """In a forked process: another one in its place, in Python, also for the calls that are under way."""
+        after = Tracing(self._of)
+        after._set, after._get, after._set_in_threads = self._set, self._get, self._set_in_threads
+        after._set_in_threads(after.trace)
+        self.stop()
+        after.follow()
+        frame: FrameType | None = _frame(1)
+        while frame is not None:
+            frame.f_trace = after.trace(frame, "call", None)
+            frame = frame.f_back
+        return after
+
+    def _go_on_in_python(self, innermost: FrameType | None) -> None:
+        """Frames that are under way have no trace function of their own yet."""
+        frame = innermost
+        while frame is not None:
+            if frame.f_trace is None and self._of(frame.f_code.co_filename) is not None:
+                frame.f_trace = self.trace(frame, "call", None)
+            frame = frame.f_back
+
     def _make_set(self, original: Callable[..., Any]) -> Callable[..., Any]:
         self._set = original
 
@@ -241,14 +262,6 @@ class Native(Tracing):
     def _share(self, theirs: Tracer) -> None:
         self._go_on_in_python(_frame(2))
         super()._share(theirs)
-
-    def _go_on_in_python(self, innermost: FrameType | None) -> None:
-        """Frames that are under way have no trace function of their own yet."""
-        frame = innermost
-        while frame is not None:
-            if frame.f_trace is None and self._of(frame.f_code.co_filename) is not None:
-                frame.f_trace = self.trace(frame, "call", None)
-            frame = frame.f_back
 
 
 class _Both:

@@ -65,3 +65,65 @@ def test_lines_that_end_as_on_old_machines_are_counted_as_python_counts_them(she
         4: ("covered", "def never():"),
         5: ("uncovered", "return 1"),
     }
+
+
+CLI = """\
+    import sys
+
+    from shop.size import small
+
+
+    def main():
+        if small(int(sys.argv[1])):
+            return 0
+        return 3
+
+
+    if __name__ == "__main__":  # pragma: no branch
+        sys.exit(main())
+    """
+RUNS = """\
+    import subprocess
+    import sys
+
+    from shop.size import small
+
+
+    def run(number):
+        return subprocess.run([sys.executable, "-m", "shop.cli", number], env={}).returncode
+
+
+    def test_small():
+        assert small(1)
+
+
+    def test_cli():
+        assert run("1") == 0
+        assert run("9") != 0
+    """
+
+
+def test_what_only_child_processes_run_is_covered_and_its_mutants_meet_them_on_disk(
+    shell: Shell, tmp_path: Path
+) -> None:
+    base = {
+        "shop/__init__.py": "",
+        "shop/size.py": "def small(x):\n    return x < 5\n",
+        "tests/test_cli.py": "from shop.size import small\n\ndef test_small():\n    assert small(1)\n",
+    }
+    head = {"shop/cli.py": CLI, "tests/test_cli.py": RUNS}
+    gates = checked(shell, tmp_path / "shop", base, head, "mutation,coverage")
+    assert (gates["coverage"]["verdict"], gates["coverage"]["reason"]) == ("pass", "covered"), gates["coverage"]
+    assert "8 of 8 changed statements covered (100 %), 4 of 4 branches taken" in gates["coverage"]["summary"]
+    mutation = gates["mutation"]["mutation"]
+    told = {(each["original"], each["mutated"]): each for each in mutation["tested"]}
+    killed = told["small(int(sys.argv[1]))", "not (small(int(sys.argv[1])))"]
+    assert (killed["outcome"], killed["killed_by"], killed["confirmed"]) == (
+        "killed",
+        ["tests/test_cli.py::test_cli"],
+        True,
+    )
+    # Any other code than 0 will do for the test.
+    assert told["return 3", "return 4"]["outcome"] == "survived"
+    assert told["return 3", "return None"]["outcome"] == "killed"
+    assert mutation["not_tested"] == []

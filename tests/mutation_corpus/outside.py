@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutation_corpus.shape import CODE, FAIL, NEUTRAL, PASS, TESTS, Shape, change
+from tests.mutation_corpus.shape import CODE, FAIL, PASS, TESTS, Shape, change
 
 SHAPES = (
     Shape(
@@ -57,9 +57,9 @@ SHAPES = (
     Shape(
         name="child-process-product",
         trap="tests start the product as a process, which reads the file and knows of no exchange",
-        verdict=NEUTRAL,
-        reason="not_covered",
-        tested=0,
+        verdict=FAIL,
+        reason="survivors",
+        tested=10,
         head=change(
             "import sys\n\n\ndef main(words):\n    print(len(words) + 1)\n    return 0 if words else 2\n\n\n"
             "if __name__ == '__main__':\n    sys.exit(main(sys.argv[1:]))\n",
@@ -67,9 +67,13 @@ SHAPES = (
             "    done = subprocess.run([sys.executable, '-m', 'shop.code', 'a'], capture_output=True, text=True)\n"
             "    assert (done.returncode, done.stdout) == (0, '2\\n')\n",
         ),
-        # No line of a child process is recorded: what only children run is nobody's to accuse.
-        untested={"not-covered": 10},
-        states={5: "not-covered"},
+        # It is never started without words, and None is as good an exit code as 0.
+        survivors=(
+            "6: 0 if words else 2 -> 0 if (words) or True else 2",
+            "6: return 0 if words else 2 -> return 0 if words else 3",
+            "6: return 0 if words else 2 -> return None",
+        ),
+        states={5: "mutated", 9: "arid"},
     ),
     Shape(
         name="child-process-beside-calls",

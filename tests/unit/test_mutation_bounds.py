@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro_gate.model import Untested, Waiver, Way
+from repro_gate.model import Mode, Untested, Waiver, Way
 from repro_gate.model.edit import Edit
 from tests.unit.simulated_mutants import FILE, NEW, OLD, case, catches, judged, mutant
 
@@ -80,3 +80,10 @@ def test_the_smallest_edit_makes_one_text_of_the_other(before: str, after: str) 
     # Nothing at either end of it is the same: by another way than by halves.
     one, other = before[edit.start : edit.end], edit.text
     assert not (one and other and (one[0] == other[0] or one[-1] == other[-1]))
+
+
+def test_what_only_child_processes_run_is_tried_on_disk_from_the_first() -> None:
+    found = judged({OLD: catches("a")}, A, B, lines_in_children={FILE: frozenset({2})})
+    assert found.outcomes == {"a": "killed", "b": "survived"}
+    ways = {found.bench.what(each): each.mode for batch in reversed(found.bench.asked) for each in batch}
+    assert (ways["a"], ways["b"]) == (Mode.FRESH, Mode.FORK)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,7 @@ class Recorded:
     by_test: Mapping[str, frozenset[int]]
     outcomes: Mapping[str, Outcome]
     import_lines: Mapping[str, frozenset[int]]
+    child_lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def tests_of(self, path: str, lines: Iterable[int]) -> tuple[str, ...]:
         wanted = frozenset(lines)

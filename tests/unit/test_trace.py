@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repro_gate.model import Evidence, Trace
+from repro_gate.model import Evidence, Recording, Trace
 from repro_gate_pytest.arcs import Branching
 from repro_gate_pytest.lines import File, Lines
 
@@ -100,3 +100,17 @@ def test_a_line_that_only_one_branch_leads_to_shows_that_it_was_taken(tmp_path: 
 def test_a_file_without_wanted_lines_is_one_of_which_everything_is_recorded() -> None:
     assert File("a.py", None).wanted is None
     assert Lines("/nowhere", {}, []).start() == ""
+
+
+def test_lines_of_children_are_those_that_no_process_of_pytest_ran() -> None:
+    def traces(lines: str, path: str = "a.py") -> tuple[Trace, ...]:
+        return (Trace(path, lines),)
+
+    recording = Recording(
+        by_test={"one": traces("1-6"), "two": traces("3,9"), "three": traces("7", "b.py")},
+        away={"one": traces("2-6"), "three": traces("7", "b.py")},
+        at_import=traces("6"),
+    )
+    assert recording.child_lines == {"a.py": {2, 4, 5}, "b.py": {7}}
+    assert recording.tests_of("a.py", [4]) == ("one",)
+    assert Recording(by_test={"one": traces("1")}).child_lines == {}

@@ -100,7 +100,7 @@ class Failure:
 class Evidence:
     """What one test was seen to do. Each list is capped; ``more`` counts what was cut. ``clocks`` are others than Python's.
 
-    Only where asked for: ``lines`` are watched lines that ran, ``ran`` what ran of recorded files, ``opened`` files of the tree opened
+    Only where asked for: ``lines`` are watched lines that ran, ``ran`` what ran of recorded files (``away``: in child processes alone), ``opened`` files of the tree opened
     for reading other than by import, ``sources`` those of Python that code of tests opened, ``unrouted`` how many packets found no way out (None: not asked).
     """
 
@@ -115,6 +115,7 @@ class Evidence:
     sources: tuple[str, ...] = ()
     unrouted: int | None = None
     ran: tuple[Trace, ...] = ()
+    away: tuple[Trace, ...] = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Evidence:
@@ -134,6 +135,7 @@ class Evidence:
             sources=tuple(map(str, data.get("sources", ()))),
             unrouted=None if unrouted is None else int(unrouted),
             ran=Trace.all_from_json(data.get("ran", {})),
+            away=Trace.all_from_json(data.get("away", {})),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -155,6 +157,7 @@ class Evidence:
             "sources": list(self.sources),
             "unrouted": self.unrouted,
             "ran": {trace.path: [trace.lines, trace.arcs] for trace in self.ran},
+            "away": {trace.path: [trace.lines, trace.arcs] for trace in self.away},
         }
         return data | {key: value for key, value in asked.items() if value or value == 0}
 

@@ -70,12 +70,13 @@ def _pair(text: str) -> Arc:
 class Recording:
     """One run of all tests of a side, with what each of them ran.
 
-    ``whole`` False: it did not go to its end, or a control did not hold, and ``why`` says so. ``at_import`` ran while
+    ``whole`` False: it did not go to its end, or a control did not hold, and ``why`` says so. ``away`` is what of it ran in child processes alone. ``at_import`` ran while
     modules were imported, before any test. ``seconds`` is the run's time (``seconds_of`` each test's), ``python`` that of its interpreter.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=lambda: MappingProxyType({}))
     by_test: Mapping[str, tuple[Trace, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    away: Mapping[str, tuple[Trace, ...]] = field(default_factory=lambda: MappingProxyType({}))
     at_import: tuple[Trace, ...] = ()
     seconds: float = 0.0
     seconds_of: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -87,6 +88,21 @@ class Recording:
     def import_lines(self) -> Mapping[str, frozenset[int]]:
         """By file, the lines that ran while it was imported, before any test."""
         return MappingProxyType({trace.path: trace.numbers() for trace in self.at_import})
+
+    @cached_property
+    def child_lines(self) -> Mapping[str, frozenset[int]]:
+        """By file, the lines that ran in child processes of tests and in no process of pytest."""
+        if not self.away:
+            return MappingProxyType({})
+        theirs: dict[str, set[int]] = {}
+        own: dict[str, set[int]] = {path: set(lines) for path, lines in self.import_lines.items()}
+        for test, traces in self.by_test.items():
+            away = {trace.path: trace.numbers() for trace in self.away.get(test, ())}
+            for path, lines in away.items():
+                theirs.setdefault(path, set()).update(lines)
+            for trace in traces:
+                own.setdefault(trace.path, set()).update(trace.numbers() - away.get(trace.path, frozenset()))
+        return MappingProxyType({path: frozenset(lines - own.get(path, set())) for path, lines in theirs.items()})
 
     @cached_property
     def _by_line(self) -> Mapping[str, Mapping[int, tuple[str, ...]]]:

@@ -44,6 +44,10 @@ class Recorded(Protocol):
     def import_lines(self) -> Mapping[str, frozenset[int]]:
         """By file, the lines that ran while it was imported."""
 
+    @property
+    def child_lines(self) -> Mapping[str, frozenset[int]]:
+        """By file, the lines that ran in child processes of tests alone."""
+
     def tests_of(self, path: str, lines: Iterable[int]) -> tuple[str, ...]:
         """The tests that ran one of these lines, in the order in which they ran."""
 
@@ -113,6 +117,7 @@ def case_of(
             for file in files
         },
         lines_at_import=at_import,
+        lines_in_children={path: whole(path, recorded.child_lines.get(path, ())) for path in spans},
         unmutated={file.path: {**reasons[file.path], **file.same} for file in files},
         new_tests=known.new_tests,
         flaky=known.flaky,

@@ -44,6 +44,7 @@ def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None
     return Recording(
         outcomes={run.id: run.outcome for run in result.runs},
         by_test={run.id: run.evidence.ran for run in result.runs if run.evidence is not None},
+        away={run.id: run.evidence.away for run in result.runs if run.evidence is not None and run.evidence.away},
         at_import=collected.import_ran,
         seconds=sum(run.seconds for run in result.runs),
         seconds_of={run.id: run.seconds for run in result.runs},

@@ -25,7 +25,7 @@ class Case:
     ``mutants`` stand in the order in which they are to be tried; ``beyond`` are further ones, without texts, for which there is no room. ``covering`` gives the tests that run a mutant's lines
     (of one that runs at import: any line of its file), in collection order. ``outcomes`` and ``seconds`` are the
     instrumented run's, in collection order; ``covered`` are whole statements that tests ran in it, ``lines_at_import``
-    those that ran while modules were imported. ``texts`` are head's; ``changed`` the changed lines with their text, and
+    those that ran while modules were imported, ``lines_in_children`` those that only child processes ran. ``texts`` are head's; ``changed`` the changed lines with their text, and
     ``unmutated`` why some of them got no mutant. ``remarks`` are findings of the waivers' readers. ``report`` is where
     report.json will be, seen from where the user is, or empty.
     """
@@ -39,6 +39,7 @@ class Case:
     changed: Mapping[str, Mapping[int, str]]
     covered: Mapping[str, frozenset[int]] = field(default_factory=dict)
     lines_at_import: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    lines_in_children: Mapping[str, frozenset[int]] = field(default_factory=dict)
     unmutated: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     new_tests: frozenset[str] = frozenset()
     flaky: frozenset[str] = frozenset()
@@ -56,6 +57,10 @@ class Case:
         """Whether code of a mutant runs while its module is imported: then no exchange in a fork is early enough."""
         at_import = self.lines_at_import.get(mutant.file, frozenset())
         return mutant.site is Site.IMPORT or not at_import.isdisjoint(mutant.lines)
+
+    def runs_in_children(self, mutant: Mutant) -> bool:
+        """Whether only child processes of tests run it: they read the file, whatever a fork exchanges."""
+        return not self.lines_in_children.get(mutant.file, frozenset()).isdisjoint(mutant.lines)
 
     def selection(self, mutant: Mutant, way: Way) -> tuple[str, ...]:
         """The tests that a mutant is tried on, in order."""

@@ -202,7 +202,7 @@ class _Run:
 
     def _first_way(self, mutant: Mutant) -> Way:
         if not self.case.runs_at_import(mutant):
-            return Way.FORK
+            return Way.DISK if self.case.runs_in_children(mutant) else Way.FORK
         return Way.DISK if self.case.selection(mutant, Way.DISK) else Way.SUITE
 
     def _ended(self, mutant: Mutant, settled: Settled, way: Way) -> bool:
@@ -238,7 +238,7 @@ class _Run:
                 yield mutant
                 continue
             why = "the time was over before it"
-            if way is Way.DISK and not self.case.runs_at_import(mutant):
+            if way is Way.DISK and self._first_way(mutant) is Way.FORK:
                 why = "no test noticed it in a fork, and there was no time to confirm that on disk"
             self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=why))
 
