@@ -226,16 +226,16 @@ SHAPES = (
     ),
     Shape(
         name="tests-parametrised-by-the-product",
-        trap="a mutant takes tests away: nothing fails, and what is gone did not pass either",
-        verdict=INCONCLUSIVE,
-        reason="unmeasured",
+        trap="a mutant takes tests away and brings others: what pytest makes of those is the answer",
+        verdict=FAIL,
+        reason="survivors",
         tested=4,
         head=change(
             "SIZES = (1, 2)\n\n\ndef fits(x):\n    return x in SIZES\n",
             "import pytest\nfrom shop.code import SIZES, fits\n\n\n"
             "@pytest.mark.parametrize('size', SIZES)\ndef test_fits(size):\n    assert fits(size)\n",
         ),
-        inconclusive=("1: (1, 2) -> (1, 3)", "1: (1, 2) -> (2, 2)"),
+        survivors=("1: (1, 2) -> (1, 3)", "1: (1, 2) -> (2, 2)"),
     ),
     Shape(
         name="state-kept-outside-of-the-tree",

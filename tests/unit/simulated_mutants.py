@@ -76,7 +76,7 @@ def mutant(name: str, line: int = 2, **changes: Any) -> Mutant:
 
 @dataclass(kw_only=True)
 class MutantBench:
-    """Answers the gate. ``unswappable`` are functions that a fork cannot exchange; ``ends`` how a process ends, by mutant."""
+    """Answers the gate. ``unswappable`` are functions that a fork cannot exchange; ``ends`` how a process ends, by mutant, ``collects`` what is there with one."""
 
     tests: Mapping[str, Behaviour]
     mutants: Sequence[Mutant]
@@ -87,6 +87,7 @@ class MutantBench:
     twice: Mapping[str, Outcome] = field(default_factory=dict)
     took: float = 1.0
     now: float = 0.0
+    collects: Mapping[str, Sequence[str]] = field(default_factory=dict)
     asked: list[list[Request]] = field(default_factory=list)
     count: dict[tuple[str, Mode, str], int] = field(default_factory=dict)
 
@@ -121,7 +122,8 @@ class MutantBench:
 
     def _result(self, request: Request, beside: int) -> ExperimentResult:
         experiment, name = request.experiment, self.what(request)
-        tests = experiment.tests or ()
+        there = self.collects.get(name, tuple(self.tests))
+        tests = tuple(there) if experiment.tests is None else experiment.tests
         runs: list[TestRun] = []
 
         def seen(place: int, test: str) -> Seen:
@@ -140,7 +142,7 @@ class MutantBench:
         whole = seen(0, "")
         ending = self.ends(whole)
         for place, test in enumerate(tests):
-            if ending is Ending.NOT_STARTED:
+            if ending is Ending.NOT_STARTED or test not in there:
                 runs.append(TestRun(id=test, outcome=Outcome.NOT_RUN, seconds=0.0))
                 continue
             outcome = self.tests[test](seen(place, test))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from repro_gate.gates.fail_to_pass.case import Request, Stage
 from repro_gate.gates.fail_to_pass.symbols import parse
@@ -63,6 +63,12 @@ class Asking:
             experiment=self._experiment(tests, 1.0, None, frozenset(tests)),
             mode=Mode.FRESH,
         )
+
+    def as_collected(self, mutant: Mutant, way: Way, tests: Sequence[str], text: str) -> Request:
+        """Whatever is collected where these tests are, with a text on disk: their ids may be made of what it says."""
+        request = self._request(mutant, way, tests, text)
+        slowest = self._experiment(tuple(self.case.seconds), 1.0, None, frozenset())
+        return replace(request, experiment=replace(slowest, tests=None))
 
     def seconds(self, tests: Sequence[str]) -> float:
         """What these tests took in the instrumented run, in all."""

@@ -61,6 +61,11 @@ def observe(result: ExperimentResult, tests: Sequence[str]) -> Observed:
     )
 
 
+def all_of(result: ExperimentResult) -> tuple[str, ...]:
+    """The tests that an experiment came to, in order, each once."""
+    return tuple(dict.fromkeys(run.id for run in result.runs))
+
+
 def _broken(result: ExperimentResult, tests: Sequence[str]) -> str:
     if result.ending is not Ending.DONE:
         note = f" ({result.notes[-1]})" if result.notes else ""
@@ -80,6 +85,7 @@ class Sign(enum.Enum):
     SILENCE = enum.auto()
     UNCLEAR = enum.auto()
     NOT_THERE = enum.auto()
+    OTHER_TESTS = enum.auto()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +113,8 @@ def read(seen: Observed, tests: Sequence[str], eligible: frozenset[str]) -> Read
             return Reading(sign=sign, tests=(ended,))
         return Reading(sign=Sign.UNCLEAR, why=f"{ended} ended the process, and may do so without the mutant")
     other = next((test for test in tests if test in eligible and not seen.passed(test)), "")
+    if other and seen.outcome(other) is Outcome.NOT_RUN:
+        return Reading(sign=Sign.OTHER_TESTS, tests=(other,), why=f"{other} is not collected with it")
     if other:
         return Reading(sign=Sign.UNCLEAR, why=f"{other} came to {seen.outcome(other)}, neither passed nor failed")
     return Reading(sign=Sign.SILENCE)

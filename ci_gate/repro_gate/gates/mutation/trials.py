@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from repro_gate.gates.fail_to_pass.case import Bench
 from repro_gate.gates.mutation.asking import ALONE, Asking
 from repro_gate.gates.mutation.controls import Controls, Ground
-from repro_gate.gates.mutation.observed import Observed, Reading, Sign, observe, read
+from repro_gate.gates.mutation.observed import Observed, Reading, Sign, all_of, observe, read
 from repro_gate.model import Mutant, MutantOutcome, MutantResult, Outcome, Way
+
+_SILENT = (Outcome.SKIPPED, Outcome.XFAILED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +106,10 @@ class Trials:
                 return Settled(exposed=exposed, why="its code could not be exchanged in a fork")
             case Sign.UNCLEAR:
                 return Settled(exposed=exposed, why=trial.reading.why)
+            case Sign.OTHER_TESTS if way is Way.FORK:
+                return Settled(exposed=exposed, why=trial.reading.why)
+            case Sign.OTHER_TESTS:
+                return self._as_collected(trial, way)
             case _:
                 return self._alone(trial, way)
 
@@ -132,6 +138,32 @@ class Trials:
         requests = [self.asking.mutated(trial.mutant, way, tests) for trial, tests in zip(trials, runs, strict=True)]
         results = self.bench.run(requests) if requests else []
         return [observe(result, tests) for result, tests in zip(results, runs, strict=True)]
+
+    def _as_collected(self, trial: _Trial, way: Way) -> Settled:
+        """Tests are gone with it, others may have come: then what pytest makes of those that are there is the answer."""
+        exposed = self._covering(trial.mutant, trial.ground)
+        mutant, tests, case = trial.mutant, trial.ground.tests, self.asking.case
+        texts = (case.texts[mutant.file], mutant.text, mutant.text)
+        requests = [self.asking.as_collected(mutant, way, tests, text) for text in texts]
+        null, *both = (observe(each, all_of(each)) for each in self.bench.run(requests))
+        if any(seen.broken or not seen.runs for seen in (null, *both)):
+            why = next((seen.broken for seen in (null, *both) if seen.broken), "no test is left with it")
+            return Settled(exposed=exposed, why=why)
+        # Those that are no tests of head passed nowhere before; they are asked for what they say of the mutant.
+        telling = [
+            frozenset(test for test in seen.runs if test in null.runs and null.passed(test) and case.may_tell(test))
+            | frozenset(test for test in seen.runs if test not in null.runs and test not in case.outcomes)
+            for seen in both
+        ]
+        readings = [read(seen, tuple(seen.runs), may) for seen, may in zip(both, telling, strict=True)]
+        one, other = (each.tests if each.sign is Sign.FAILURE else () for each in readings)
+        killers = tuple(test for test in one if test in other)
+        if killers:
+            return Settled(result=self._killed(trial, killers, way))
+        if all(_nothing_noticed(seen, may) for seen, may in zip(both, telling, strict=True)):
+            return Settled(missed=self._result(trial, MutantOutcome.SURVIVED, way), exposed=exposed)
+        why = next((each.why for each in readings if each.why), trial.reading.why)
+        return Settled(result=self._unclear(trial, way, why))
 
     def _alone(self, trial: _Trial, way: Way) -> Settled:
         """A hang or a crash, with nothing beside it and more time, and then head's own code in the same slot."""
@@ -168,9 +200,18 @@ class Trials:
         outcome: MutantOutcome = MutantOutcome.KILLED,
         why: str = "",
     ) -> MutantResult:
-        new = bool(killers) and all(test in self.asking.case.new_tests for test in killers)
+        new = bool(killers) and all(self._is_new(test) for test in killers)
         result = self._result(trial, outcome, way, why=why)
         return replace(result, killed_by=killers, by_new_test=new)
+
+    def _is_new(self, test: str) -> bool:
+        """Whether the change brings a test; one that head does not have is as new as those of its function."""
+        case = self.asking.case
+        if test in case.outcomes:
+            return test in case.new_tests
+        function = test.partition("[")[0]
+        alike = [each for each in case.outcomes if each.partition("[")[0] == function]
+        return bool(alike) and all(each in case.new_tests for each in alike)
 
     def _unclear(self, trial: _Trial, way: Way, why: str) -> MutantResult:
         return self._result(trial, MutantOutcome.INCONCLUSIVE, way, why=why)
@@ -189,6 +230,11 @@ class Trials:
             why=why,
             selection=tests,
         )
+
+
+def _nothing_noticed(seen: Observed, telling: frozenset[str]) -> bool:
+    """Whether each test passed that may speak, or has nothing to say: one that came may be skipped."""
+    return all(seen.passed(test) or seen.outcome(test) in _SILENT for test in telling) and telling <= seen.trusted
 
 
 def _failed_in(trial: _Trial, seen: Observed) -> tuple[str, ...]:
