@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -127,3 +129,40 @@ def test_what_only_child_processes_run_is_covered_and_its_mutants_meet_them_on_d
     assert told["return 3", "return 4"]["outcome"] == "survived"
     assert told["return 3", "return None"]["outcome"] == "killed"
     assert mutation["not_tested"] == []
+
+
+SIZES = {
+    "shop/__init__.py": "",
+    "shop/size.py": "def small(x):\n    return x < 5\n",
+    "tests/test_size.py": "from shop.size import small\n\ndef test_small():\n    assert small(1)\n",
+}
+
+
+def test_a_check_without_a_report_leaves_what_the_commands_about_mutants_read(shell: Shell, tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "shop")
+    base = repo.commit(SIZES)
+    repo.commit({"shop/size.py": "def small(x):\n    return x < 4\n"})
+    waivers = repo.path / ".repro-gate" / "waivers.toml"
+    waivers.parent.mkdir()
+    waivers.write_text("", encoding="utf-8")
+    none = shell.gate("mutant", "show", "0123456789ab", cwd=repo.path)
+    assert (none.code, "No check has left a report here." in none.words) == (2, True), none
+    done = shell.gate("check", "--base", base, "--gates", "mutation", *HERE, cwd=repo.path)
+    assert done.code == 0, done
+    assert "waivers.toml is in the work tree and not in head's commit, so it waives nothing: commit it" in done.words
+    command, *_ = re.findall(r"`(repro-gate mutant run [^`]+)`", done.out)
+    assert "--report" not in command
+    (mutant,) = re.findall("run ([0-9a-f]{12})", command)
+    assert f"mutant   {mutant}  shop/size.py:2\n" in done.out, done.out
+    shown = shell.gate("mutant", "show", mutant, cwd=repo.path)
+    assert "-    return x < 4" in shown.out, shown
+    ran = shell.gate(*shlex.split(command)[1:], *HERE, cwd=repo.path)
+    assert (ran.code, "survived: 1 test passed with it" in ran.words) == (1, True), ran
+    waivers.unlink()
+    assert repo.git("status", "--porcelain") == ""
+    # A later check of other gates tells of no mutants, and takes nothing away.
+    shell.gate("check", "--base", base, "--gates", "network", *HERE, "--report-json", "report.json", cwd=repo.path)
+    packed = shell.gate("mutant", "capsule", mutant, *HERE, cwd=repo.path)
+    assert packed.code == 0, packed
+    (capsule,) = re.findall(r"capsule: (\S+)", packed.out)
+    assert "with local changes" not in shell.gate("capsule", "show", capsule, cwd=repo.path).out

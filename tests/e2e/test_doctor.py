@@ -27,12 +27,16 @@ def test_without_any_sandbox_it_ends_with_code_3_and_says_what_each_lacks(shell:
     assert "no     git" in done.out
     assert "works  host       always works, and isolates nothing" in done.out
     assert f"({BIN}" in done.out
+    assert '`sandbox = "auto"` takes none for gates and host for scans' in done.out
 
 
 def test_for_programs_it_prints_json_and_nothing_else(shell: Shell, tmp_path: Path, bubblewrap_why_not: str) -> None:
     done = shell.gate("doctor", "--json", cwd=tmp_path, env=NOWHERE)
     found = json.loads(done.out)
     works = not bubblewrap_why_not
+    assert found["auto"] == (
+        {"gates": "bubblewrap", "scans": "bubblewrap"} if works else {"gates": "none", "scans": "host"}
+    )
     assert (done.code, found["hermetic"]) == ((0, True) if works else (3, False))
     assert checks(done.out)["bubblewrap"]["works"] is works
     assert [name for name, check in checks(done.out).items() if not check["works"] and not check["next_step"]] == []

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
+from repro_gate.config import load
 from repro_gate.errors import ExitCode, ImageMissing, SandboxUnavailable
-from repro_gate.sandbox import Bubblewrap, Host, Sandbox, choose
+from repro_gate.pipeline import bench
+from repro_gate.pipeline.doctor import Check, automatic
+from repro_gate.pipeline.request import system_effects
+from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, choose
 from repro_gate.sandbox.choose import GATE_ORDER
 
 
@@ -64,3 +71,37 @@ def test_what_is_asked_for_by_name_is_taken_or_refused(bubblewrap: None) -> None
         choose("docker", no_image)
     with pytest.raises(SandboxUnavailable, match="no namespaces here"):
         choose("bubblewrap", works)
+
+
+@pytest.mark.parametrize(
+    ("works", "image", "gates", "scans"),
+    [
+        ((), False, "none", "host"),
+        ((), True, "none", "none"),
+        (("podman", "bubblewrap"), False, "docker", "bubblewrap"),
+        (("podman", "bubblewrap"), True, "docker", "docker"),
+        (("bubblewrap",), False, "bubblewrap", "bubblewrap"),
+        (("docker",), False, "docker", "host"),
+    ],
+)
+@pytest.mark.parametrize("bubblewrap", ["no namespaces here"], indirect=True)
+def test_doctor_tells_what_auto_takes(
+    works: tuple[str, ...], image: bool, gates: str, scans: str, bubblewrap: None
+) -> None:
+    names = ("docker", "podman", "bubblewrap")
+    checks = [
+        Check(name=name, kind="sandbox", works=name in works, detail="", hermetic=name in works) for name in names
+    ]
+    checks.append(Check(name="host", kind="sandbox", works=True, detail=""))
+    assert automatic(checks, image) == {"gates": gates, "scans": scans}
+
+
+@pytest.mark.parametrize("bubblewrap", [""], indirect=True)
+@pytest.mark.parametrize(("image", "told"), [(None, ""), ("x", "docker was not used: The image 'x' is not there")])
+def test_another_sandbox_that_isolates_is_no_news_unless_an_image_was_named(
+    bubblewrap: None, image: str | None, told: str, monkeypatch: pytest.MonkeyPatch, interpreter: Interpreter
+) -> None:
+    monkeypatch.setattr(bench, "_containers", lambda *_: no_image())
+    settings = dataclasses.replace(load(Path("/nowhere"), {}, {}), image=image)
+    sandbox, note = bench.sandbox_for(settings, Path("/nowhere"), system_effects(), interpreter)
+    assert (sandbox.name, note) == ("bubblewrap", told)

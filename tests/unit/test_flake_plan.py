@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import zoneinfo
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -153,7 +154,25 @@ def test_there_are_two_to_eight_servers_and_never_more_than_runs(runs: int, coll
 @unhurried
 def test_starting_servers_costs_at_most_about_a_sixth_of_a_loop_of_processes(runs: int, collect: float) -> None:
     servers = servers_for(runs, collect, collect / 10)
-    assert servers * collect <= 0.17 * runs * collect * 1.1 or servers == 2
+    assert servers * collect <= 0.17 * runs * collect * 1.1 or servers == 2 or servers * collect <= 4.0
+
+
+@given(
+    st.integers(min_value=16, max_value=200),
+    st.floats(min_value=0, max_value=0.5),
+    st.floats(min_value=0, max_value=100),
+    st.integers(0, 2**31 - 1),
+)
+@unhurried
+def test_where_starting_is_cheap_a_scan_has_eight_hash_seeds_whatever_its_seed(
+    runs: int, collect: float, run: float, seed: int
+) -> None:
+    """A flake that half of all hash seeds show is then missed once in a hundred scans, and not once in two."""
+    plan = draw(runs, servers_for(runs, collect, run), seed, VALUES, frozenset(AXES), "blocked")
+    assert len({conditions.hash_seed for conditions in plan}) == 8
+    # However early a budget ends it: no seed is used up before the others have had their share.
+    counts = Counter(conditions.hash_seed for conditions in plan)
+    assert max(counts.values()) - min(counts.values()) <= 1
 
 
 # --- values ----------------------------------------------------------------------------------

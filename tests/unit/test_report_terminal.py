@@ -187,6 +187,13 @@ def test_the_summary_says_where_it_ran() -> None:
     assert not any("hermetic" in line for line in summary(scan()))
 
 
+def test_what_a_sandbox_does_not_give_is_told_where_it_may_be_why_a_test_never_passed() -> None:
+    minimal = Sandboxing(name="docker", hermetic=True, notes=("no other programs",))
+    assert not any("no other programs" in line for line in summary(scan(*stable(), sandbox=minimal)))
+    failing = verdict(Verdict.ALWAYS_FAILING, failures=5)
+    assert "Sandbox: no other programs" in summary(scan(failing, *stable(), sandbox=minimal))
+
+
 @pytest.mark.parametrize("width", [60, 140])
 def test_the_command_that_repeats_it_is_whole_on_the_last_line_and_the_only_one(width: int) -> None:
     command = "repro-gate scan --seed=42 -- -k '" + "long " * 40 + "'"

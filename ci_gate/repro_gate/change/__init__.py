@@ -8,7 +8,7 @@ from repro_gate.change.claims import Claims, claims, messages_between
 from repro_gate.change.configuration import Parts, parts_changed
 from repro_gate.change.diff import Change, ChangeKind, Lines, added_lines, changed_lines, changes
 from repro_gate.change.event import Description, describe
-from repro_gate.change.git import Head, head, newest_files
+from repro_gate.change.git import WRITTEN, Head, head, newest_files
 from repro_gate.change.history import named_commit
 from repro_gate.change.layout import Layout, is_configuration, is_dependency_file, is_mixed_file, layout_of
 from repro_gate.change.lines import executable_lines, statements
@@ -19,6 +19,7 @@ from repro_gate.change.resolver import How, Moved, Pair, resolve
 from repro_gate.change.trees import Entry, Kind, Materialised, entries, materialise
 
 __all__ = [
+    "WRITTEN",
     "Change",
     "ChangeKind",
     "Claims",

@@ -9,6 +9,7 @@ from pathlib import Path
 from repro_gate.errors import MissingTool
 from repro_gate.process import run
 
+WRITTEN = ".repro-gate/written"  # names of reports that this tool wrote, from the directory that holds it
 _COMMITS_BACK = 300
 _USERINFO = re.compile(r"^(\w[\w+.-]*://)[^/@]*@")
 
@@ -35,9 +36,22 @@ def head(tree: Path) -> Head:
     commit = _git(tree, "rev-parse", "HEAD")
     if commit is None:
         return Head()
-    status = _git(tree, "--no-optional-locks", "status", "--porcelain", "--untracked-files=normal", "--", ".")
+    dirty = _is_dirty(tree)
     origin = _git(tree, "config", "--get", "remote.origin.url") or ""
-    return Head(commit=commit.strip(), dirty=bool(status), repository=_USERINFO.sub(r"\1", origin.strip()))
+    return Head(commit=commit.strip(), dirty=dirty, repository=_USERINFO.sub(r"\1", origin.strip()))
+
+
+def _is_dirty(tree: Path) -> bool:
+    """Whether anything differs from the commit but reports that this tool wrote, which it has noted."""
+    try:
+        ours = {(tree.resolve() / name).as_posix() for name in (tree / WRITTEN).read_text("utf-8").splitlines()}
+    except (OSError, ValueError):
+        ours = set()
+    untracked = "all" if ours else "normal"
+    asked = ("--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", f"--untracked-files={untracked}")
+    found = [entry for entry in (_git(tree, *asked, "--", ".") or "").split("\0") if entry]
+    top = (_git(tree, "rev-parse", "--show-toplevel") or "").strip("\n") if ours else ""
+    return any(not (entry.startswith("?? ") and f"{top}/{entry[3:]}" in ours) for entry in found)
 
 
 def newest_files(tree: Path, subdirectory: str = "") -> dict[str, int]:

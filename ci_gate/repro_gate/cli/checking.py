@@ -17,11 +17,12 @@ from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
-from repro_gate.errors import ConfigError, ExitCode, HistoryMissing, Interrupted, UsageError
+from repro_gate.errors import ConfigError, DiskFull, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.gates import mutation
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.model import CheckReport
+from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
 from repro_gate.pipeline.request import system_effects
 from repro_gate.report import as_markdown, as_mutation_elements, as_sarif, check_json, check_junit, check_terminal
@@ -67,9 +68,11 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     except HistoryMissing as missing:
         return _without_base(order, gates, missing, terminal, environ)
     request = request_of(order, gates, event, pair, environ)
+    request = dataclasses.replace(request, report=request.report or own_folder.REPORT)
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         report = check(request, pair, system_effects(bar))
     _tell(report, order, terminal)
+    _keep(report, order)
     if report.trouble is not None and report.trouble.slug == Interrupted.slug:
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
@@ -132,6 +135,18 @@ def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal) -> None:
     if not terminal.quiet:
         for path in (path for path in order.files if path.exists()):
             terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
+
+
+def _keep(report: CheckReport, order: CheckOrder) -> None:
+    """What `repro-gate mutant` reads, whether or not a report was asked for; and which files in the tree are ours."""
+    own_folder.remember(order.directory, (path for path in order.files if path.exists()))
+    if all(gate.mutation is None for gate in report.gates):
+        return
+    try:
+        own_folder.make(order.directory)
+        write_file(order.directory / own_folder.REPORT, lambda stream: check_json.write(report, stream))
+    except (OSError, DiskFull, UsageError):
+        return  # nobody asked for it: whoever then asks for a mutant hears that there is none
 
 
 def gates_of(text: str | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from repro_gate.cli.scanning import Order, interpreter_for
 from repro_gate.cli.session import Terminal
 from repro_gate.config import find_root, load
 from repro_gate.errors import ExitCode
-from repro_gate.pipeline.doctor import Check, examine, hermetic
+from repro_gate.pipeline.doctor import Check, automatic, examine, hermetic
 from repro_gate.pipeline.request import system_effects
 
 
@@ -27,14 +27,17 @@ def run_doctor(python: str | None, as_json: bool, terminal: Terminal, environ: M
         checks.append(check)
         if not as_json:
             _say(check, terminal)
-    works = hermetic(checks)
+    works, auto = hermetic(checks), automatic(checks, image=bool(settings.image))
     if as_json:
-        found = {"hermetic": works, "checks": [dataclasses.asdict(check) for check in checks]}
+        found = {"hermetic": works, "auto": auto, "checks": [dataclasses.asdict(check) for check in checks]}
         terminal.out.print(json.dumps(found, indent=2), markup=False, soft_wrap=True)
-    elif not works:
-        terminal.out.print(
-            "no sandbox that isolates works here: scans can run on the host only, gates cannot", markup=False
-        )
+    else:
+        takes = f'`sandbox = "auto"` takes {auto["gates"]} for gates and {auto["scans"]} for scans'
+        terminal.out.print(takes, markup=False, soft_wrap=True)
+        if not works:
+            terminal.out.print(
+                "no sandbox that isolates works here: scans can run on the host only, gates cannot", markup=False
+            )
     return int(ExitCode.PASS if works else ExitCode.INCONCLUSIVE)
 
 

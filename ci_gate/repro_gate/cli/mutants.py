@@ -15,8 +15,15 @@ mutant_app = typer.Typer(
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="As the check told it.", show_default=False)]
-Report = Annotated[Path, typer.Option("--report", help="The check's report.json.", metavar="FILE")]
-_REPORT = Path("report.json")
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        help="A check's report.json (default: the last check's, or one of that name here).",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
 Tests = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TESTS]", help="Further tests than those of the report.", show_default=False),
@@ -36,7 +43,7 @@ Python = Annotated[
 
 
 @mutant_app.command()
-def show(mutant: Id, report: Report = _REPORT, no_color: NoColor = False) -> None:
+def show(mutant: Id, report: Report = None, no_color: NoColor = False) -> None:
     """Print its difference, what became of it, and what would tell it from the original."""
     from repro_gate.cli.mutating import run_show
 
@@ -47,7 +54,7 @@ def show(mutant: Id, report: Report = _REPORT, no_color: NoColor = False) -> Non
 @mutant_app.command()
 def apply(
     mutant: Id,
-    report: Report = _REPORT,
+    report: Report = None,
     undo: Annotated[bool, typer.Option("--undo", help="Put back what it was made of.")] = False,
     no_color: NoColor = False,
 ) -> None:
@@ -62,7 +69,7 @@ def apply(
 def run(
     mutant: Id,
     tests: Tests = None,
-    report: Report = _REPORT,
+    report: Report = None,
     sandbox: SandboxName = None,
     python: Python = None,
     quiet: Quiet = False,
@@ -80,7 +87,7 @@ def run(
 def capsule(
     mutant: Id,
     tests: Tests = None,
-    report: Report = _REPORT,
+    report: Report = None,
     capsules: Annotated[
         str | None,
         typer.Option(help="Write it there (default .repro-gate/capsules).", metavar="DIR", show_default=False),

@@ -21,6 +21,7 @@ from repro_gate.errors import ExitCode, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.gates.mutation.wording import sentence
 from repro_gate.model import CheckReport, Mutant, MutantOutcome, MutantResult, MutationReport, NotTested
+from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.mutant_run import MutantRun, run_mutant
 from repro_gate.pipeline.request import Effects, system_effects
 from repro_gate.report import reading
@@ -34,12 +35,15 @@ _CODES = {
 }
 
 
+_HERE = (Path(own_folder.REPORT), Path("report.json"))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOrder:
     """A run of a mutant as it was ordered."""
 
     mutant: str
-    report: Path
+    report: Path | None = None
     tests: tuple[str, ...] = ()
     sandbox: str | None = None
     python: str | None = None
@@ -59,17 +63,30 @@ class Found:
         return self.told.selection if isinstance(self.told, MutantResult) else ()
 
 
-def find(name: str, path: Path) -> Found:
-    """The mutant of that id in a report. Raises UsageError or EvidenceRefused."""
+def find(name: str, path: Path | None) -> Found:
+    """The mutant of that id in a report; None: the last check's, or one named report.json. Raises UsageError or EvidenceRefused."""
+    if path is None:
+        here = [each for each in _HERE if each.is_file()]
+        held = next((each for each in here if name in _mutants(_report(each))), None)
+        path = held or (here[0] if here else None)
+    if path is None:
+        raise UsageError(
+            "No check has left a report here.",
+            next_step="Run `repro-gate check --gates mutation`, or name a report that one wrote: `--report FILE`.",
+        )
     report = _report(path)
-    mutants: dict[str, MutantResult | NotTested] = {each.mutant.id: each for each in report.tested}
-    mutants |= {each.mutant.id: each for each in report.not_tested}
+    mutants = _mutants(report)
     if name not in mutants:
         near = difflib.get_close_matches(name, mutants, 3, cutoff=0.4) or list(mutants)[:3]
         hint = f" Some that it has: {', '.join(near)}." if near else " It has none."
         raise UsageError(f"{path} has no mutant {visible(name)}.", next_step=f"Name one of the report's ids.{hint}")
     told = mutants[name]
     return Found(mutant=told.mutant, source=report.sources[told.mutant.file], told=told)
+
+
+def _mutants(report: MutationReport) -> dict[str, MutantResult | NotTested]:
+    every: tuple[MutantResult | NotTested, ...] = (*report.tested, *report.not_tested)
+    return {each.mutant.id: each for each in every}
 
 
 def _report(path: Path) -> MutationReport:
@@ -86,12 +103,12 @@ def _report(path: Path) -> MutationReport:
     if found is None:
         raise UsageError(
             f"{path} tells of no mutants: its check did not run the gate `mutation`.",
-            next_step="Run `repro-gate check --gates mutation --report-json report.json`.",
+            next_step="Run `repro-gate check --gates mutation`.",
         )
     return found
 
 
-def run_show(name: str, path: Path, terminal: Terminal) -> int:
+def run_show(name: str, path: Path | None, terminal: Terminal) -> int:
     """Print it."""
     found = find(name, path)
     for line in _shown(found):
@@ -120,7 +137,7 @@ def difference(mutant: Mutant, source: str) -> list[str]:
     return [line.rstrip("\r\n") for line in lines]
 
 
-def run_apply(name: str, path: Path, undo: bool, directory: Path, terminal: Terminal) -> int:
+def run_apply(name: str, path: Path | None, undo: bool, directory: Path, terminal: Terminal) -> int:
     """Write it into the work tree, or take it out again."""
     found = find(name, path)
     place = file_of(found.mutant, directory)
@@ -136,7 +153,7 @@ def run_apply(name: str, path: Path, undo: bool, directory: Path, terminal: Term
         raise UsageError(f"Cannot write {place}: {broken.strerror}.", next_step="Make the file writable.") from broken
     terminal.out.print(f"mutant {name} {words[0]} {found.mutant.file}", markup=False, soft_wrap=True)
     if not undo:
-        option = "" if path == Path("report.json") else f" --report {path}"
+        option = "" if path is None else f" --report {path}"
         terminal.out.print(
             f"to take it out: repro-gate mutant apply {name} --undo{option}", markup=False, soft_wrap=True
         )

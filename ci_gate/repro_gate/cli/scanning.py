@@ -16,6 +16,7 @@ from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwrita
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReproGateError
 from repro_gate.model import FlakeReport
+from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.arguments import not_found, refuse_missing
 from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.pipeline.scan import scan
@@ -59,6 +60,7 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
     refuse_unwritable(*order.files)
 
     def write(report: FlakeReport) -> None:
+        own_folder.remember(order.directory, order.files)
         if order.report_json is not None:
             write_file(order.report_json, lambda stream: as_json.write(report, stream))
         if order.junit_xml is not None:

@@ -19,14 +19,16 @@ _CANDIDATES = 8
 # that matter, an eager collector and late sleeps make a run slower.
 _SHARES = {"clock": 0.75, "gc": 0.35, "load": 0.3}
 _SEED_LIMIT = 2**31 - 1
+_ALWAYS_SPENT = 4.0  # seconds
 
 
 def servers_for(runs: int, collect_seconds: float, run_seconds: float) -> int:
     """How many servers ``runs`` runs are spread over: starting and collecting is what a loop of
-    processes pays each time, so it may take about a tenth of what that loop would cost."""
+    processes pays each time, so it may take about a tenth of what that loop would cost, or a few seconds: each server
+    has a hash seed of its own, and what depends on that shows with few of them."""
     loop = runs * (collect_seconds + run_seconds)
-    affordable = int(0.1 * loop / max(collect_seconds, 1e-3))
-    return max(2, min(affordable, 8, max(3, runs // 3)) if runs > 2 else 2)
+    affordable = max(0.1 * loop, _ALWAYS_SPENT) / max(collect_seconds, 1e-3)
+    return max(2, min(int(affordable), 8, max(3, runs // 2)) if runs > 2 else 2)
 
 
 def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[str], network: str) -> list[Conditions]:
@@ -46,12 +48,13 @@ def draw(runs: int, servers: int, seed: int, values: Values, axes: Collection[st
 def _starts(count: int, rng: random.Random, axes: Collection[str], neutral: Conditions) -> list[Conditions]:
     """Starting conditions: always another hash seed and other draws at import; one other directory."""
     starts = []
+    hash_seeds = rng.sample(range(1, 2**32 - 1), count)
     for index in range(count):
         directory = "path" if "environment" in axes and index == count - 1 else "fixed"
         starts.append(
             dataclasses.replace(
                 neutral,
-                hash_seed=rng.randrange(1, 2**32 - 1) if "hash-seed" in axes else 0,
+                hash_seed=hash_seeds[index] if "hash-seed" in axes else 0,
                 import_random=rng.randrange(1, _SEED_LIMIT) if "random" in axes else 0,
                 environment=directory,
             )

@@ -62,13 +62,15 @@ def open_lab(request: Request, effects: Effects) -> Iterator[tuple[Lab, list[str
 def sandbox_for(
     settings: Settings, directory: Path, effects: Effects, here: Interpreter, *, settle_for_host: bool = False
 ) -> tuple[Sandbox, str]:
-    """The sandbox of a gate, and a note where a better one was not to be had: never silently the host.
+    """The sandbox of a gate, and a note where what it lacks was asked for or is missed: never silently the host.
 
     Raises SandboxUnavailable, SandboxLost or ImageMissing.
     """
-    return choose(
+    sandbox, note = choose(
         settings.sandbox, lambda: _containers(settings, directory, effects, here), settle_for_host=settle_for_host
     )
+    # Another sandbox that isolates is as good, unless an image was named: that stayed unused.
+    return sandbox, note if settings.image or not sandbox.hermetic else ""
 
 
 def jobs_of(settings: Settings, effects: Effects) -> int:

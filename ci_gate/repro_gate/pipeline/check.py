@@ -48,7 +48,7 @@ from repro_gate.model import (
 from repro_gate.pipeline.bench import sandbox_for
 from repro_gate.pipeline.coverage_files import write_files
 from repro_gate.pipeline.instrumented import Instrumented
-from repro_gate.pipeline.mutation import judge_mutants, read_waivers
+from repro_gate.pipeline.mutation import judge_mutants, read_waivers, uncommitted_waivers
 from repro_gate.pipeline.packing import Packer
 from repro_gate.pipeline.provision import Provision
 from repro_gate.pipeline.request import Effects, Request
@@ -230,6 +230,8 @@ class _Check:
             max_bytes=settings.max_tree_mib * 2**20,
         )
         self.notes += subject.notes
+        forgotten = uncommitted_waivers(find_tree(self.request.directory)[0], subject)
+        self.notes += [forgotten] if forgotten else []
         self.guards = subject.guards
         return subject
 

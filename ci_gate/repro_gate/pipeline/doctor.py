@@ -11,7 +11,7 @@ from pathlib import Path
 
 from repro_gate.errors import MissingTool, ReproGateError
 from repro_gate.process import run
-from repro_gate.sandbox import Bubblewrap, Interpreter, docker, probe
+from repro_gate.sandbox import GATE_ORDER, Bubblewrap, Interpreter, docker, probe
 
 _LEAST_FREE = 2 * 2**30
 # What a container of ours must be like, asked from inside.
@@ -63,6 +63,17 @@ def examine(environ: Mapping[str, str], directory: Path, python: str, cores: int
         yield _pytest(here.executable, environ, directory)
     yield _disk(Path(environ.get("TMPDIR") or "/tmp"))
     yield Check(name="cores", kind="tool", works=True, detail=str(cores))
+
+
+def automatic(checks: list[Check], image: bool) -> dict[str, str]:
+    """What ``sandbox = "auto"`` takes here: for gates (``none`` where it is refused) and for scans. ``image``: one is named."""
+    working = {check.name for check in checks if check.works and check.kind == "sandbox" and check.hermetic}
+    engines = {"docker": ("docker", "podman"), "bubblewrap": ("bubblewrap",)}
+    there = [name for name in GATE_ORDER if not working.isdisjoint(engines[name])]
+    gates = next(iter(there), "none")
+    if image:  # a scan then wants it, and nothing else
+        return {"gates": gates, "scans": "docker" if "docker" in there else "none"}
+    return {"gates": gates, "scans": "bubblewrap" if "bubblewrap" in there else "host"}
 
 
 def hermetic(checks: list[Check]) -> bool:

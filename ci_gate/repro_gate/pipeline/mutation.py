@@ -189,6 +189,13 @@ def read_waivers(subject: Subject, today: datetime.date) -> Waivers:
     return in_file(head, today, base) if head is not None else Waivers()
 
 
+def uncommitted_waivers(work_tree: Path, subject: Subject) -> str:
+    """A sentence where somebody wrote a file of waivers and has not committed it; else empty."""
+    if not (work_tree / WAIVERS).is_file() or (subject.trees[Side.HEAD] / WAIVERS).exists():
+        return ""
+    return f"{WAIVERS} is in the work tree and not in head's commit, so it waives nothing: commit it"
+
+
 def _files_of_waivers(subject: Subject) -> tuple[bytes | None, bytes | None]:
     """Head's and base's."""
     return _content(subject.trees[Side.HEAD] / WAIVERS), _content(subject.trees[Side.CONTROL] / WAIVERS)

@@ -15,14 +15,11 @@ from repro_gate.errors import CapsuleRefused, SecretFound, UsageError, disk_full
 from repro_gate.experiment import plugin_files
 from repro_gate.flake.trial import Count, Diagnosis, Setup
 from repro_gate.model import CapsuleRef, Conditions, ExperimentResult, Outcome
+from repro_gate.pipeline import own_folder
 from repro_gate.sandbox import Sandbox
 
 LEVEL = "D1"
 NOT_CONTROLLED = ("thread schedule", "memory addresses", "clocks outside of Python", "speed of the machine")
-
-
-# No run makes the tree dirty; what people write there is theirs to commit.
-_IGNORED = "*\n!waivers.toml\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +116,9 @@ class Publisher:
             ) from broken
 
     def _make_directory(self) -> None:
+        if self.directory.is_relative_to(self.here / own_folder.FOLDER):
+            own_folder.make(self.here)
         self.directory.mkdir(parents=True, exist_ok=True)
-        own = self.here / ".repro-gate"
-        if self.directory.is_relative_to(own) and not (own / ".gitignore").exists():
-            (own / ".gitignore").write_text(_IGNORED, encoding="ascii")
 
 
 def _evidence(diagnosis: Diagnosis, fails: Count, setup: Setup) -> dict[str, Any]:

@@ -61,6 +61,6 @@ def _survivors(gate: GateResult) -> Iterator[str]:
     """The capsules of the mutants that are shown."""
     for each in gate.mutation.packed if gate.mutation is not None else ():
         if each.capsule is not None:
-            yield f"mutant   {each.mutant.id}"
+            yield f"mutant   {each.mutant.id}  {each.mutant.file}:{each.mutant.line}"
             yield f"         capsule: {each.capsule.id} (survives, {counted(each.capsule.of, 'replay')})"
             yield f"         {replay_command(each.capsule.path)}"

@@ -84,7 +84,9 @@ def summary(report: FlakeReport) -> list[str]:
     where = f"sandbox {report.sandbox.name}" + ("" if report.sandbox.hermetic else " (not hermetic)")
     mode = f"{report.mode} mode" + (f" ({report.mode_reason})" if report.mode_reason else "")
     lines.append(f"Python {report.python}, pytest {report.pytest}, {where}, {mode}.")
-    lines += [f"Sandbox: {note}" for note in report.sandbox.notes]
+    # What it does not give is told where that weakens the result, or may be why a test never passed.
+    if not report.sandbox.hermetic or report.with_verdict(Verdict.ALWAYS_FAILING):
+        lines += [f"Sandbox: {note}" for note in report.sandbox.notes]
     lines += [f"Note: {line}" for line in words.skipped_lines(report)]
     lines += [f"Note: {note}" for note in report.notes]
     return [words.visible(line) for line in lines if line]
