@@ -301,7 +301,10 @@ class _TestProcess:
             self._buffers[name] = b""
         self._tests: list[str] = []
         self._log = open(os.path.join(self._wire, "output"), "w+b")  # noqa: SIM115 - closed in end()
-        self._process = self._start(os.path.join(capsule, "plugin"))
+        # Under a name of installed packages: who looks for a project's own modules takes none of ours for one.
+        plugin = os.path.join(self._wire, "site-packages")
+        os.symlink(os.path.join(os.path.abspath(capsule), "plugin"), plugin)
+        self._process = self._start(plugin)
 
     def _start(self, plugin: str) -> subprocess.Popen[bytes]:
         place = self._place

@@ -84,6 +84,28 @@ def test_the_plugin_is_found_where_repro_gate_is_installed_below_the_project(
     assert outcomes(one(place).run()) == {"test_it": "passed"}
 
 
+def test_nobody_takes_the_plugin_for_a_module_of_the_project(
+    project: MakeProject, lab: MakeLab, tmp_path: Path
+) -> None:
+    """Hypothesis reads the constants of all modules that do not lie among installed packages."""
+    venv.create(tmp_path / "venv", symlinks=True)  # where no repro-gate is installed
+    packages = next((tmp_path / "venv").glob("lib/*/site-packages"))
+    (packages / "more.pth").write_text(f"{Path(pytest.__file__).parent.parent}\n")
+    test = """\
+        import sys
+        from hypothesis.internal.constants_ast import is_local_module_file
+        import mine
+
+        def test_it():
+            ours = [each.__file__ for name, each in sys.modules.items() if name.startswith("repro_gate_pytest.")]
+            assert len(ours) > 10 and not any(map(is_local_module_file, ours)), ours
+            assert is_local_module_file(mine.__file__)
+        """
+    root = project({"test_it.py": test, "mine.py": ""})
+    one = lab(root, interpreter=probe(str(tmp_path / "venv/bin/python"), os.environ, root))
+    assert outcomes(one.run()) == {"test_it": "passed"}
+
+
 def test_bubblewrap_hides_homes_and_other_processes_and_takes_writes_only_into_the_copy(
     project: MakeProject, labs: Callable[..., TestLab], bubblewrap_why_not: str, tmp_path: Path
 ) -> None:

@@ -26,6 +26,18 @@ def plugin_package() -> Path:
     return Path(wire.__file__).resolve().parent
 
 
+def shelve(directory: Path) -> Path:
+    """A directory below this one that holds the plugin alone, under the name of a place for installed packages.
+
+    Who looks for a project's own modules by their paths, as Hypothesis does for constants, takes none of ours for one.
+    """
+    shelf = directory / "site-packages"
+    shelf.mkdir()
+    package = plugin_package()
+    (shelf / package.name).symlink_to(package, target_is_directory=True)
+    return shelf
+
+
 def plugin_files() -> dict[str, bytes]:
     """The plugin's source files by their path below ``plugin_root()``."""
     root = plugin_root()

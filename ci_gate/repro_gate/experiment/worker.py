@@ -149,6 +149,7 @@ class Worker:
         self.process: Running | None = None
         self.events: Pipe | None = None
         self._commands = -1
+        self._shelf = ""
         self._serial = 0
         self._runs = 0
         self.last_used = 0
@@ -163,6 +164,7 @@ class Worker:
         self.place.tree.parent.mkdir(parents=True, exist_ok=True)
         at_home = rewritten == self.view_of_tree()
         tree.copy_tree(template, self.place.tree, exclude=(), max_bytes=1 << 62, rewritten=at_home)
+        self._shelf = str(wiring.shelve(self.place.base))
 
     def launch(self, *, fork: bool, pytest_args: tuple[str, ...], facts: bool = False) -> None:
         """Start the process; it collects and says READY by itself, before that ``facts`` if asked."""
@@ -189,8 +191,8 @@ class Worker:
         (self.place.wire / "start.json").write_text(json.dumps(begin), encoding="ascii")
         for library in wiring.tracers() if self._project.record or self._project.watch else ():
             shutil.copy(library, self.place.wire)
-        plugin = view.shelf or str(wiring.plugin_root())
-        argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(plugin), view.wire]
+        ours = [str(wiring.plugin_package()), *([] if view.shelf else [self._shelf])]
+        argv = [self._project.interpreter.executable, "-c", wiring.bootstrap(view.shelf or self._shelf), view.wire]
         argv += ["-p", wiring.PLUGIN, *pytest_args]
         self.process = self._sandbox.start(
             self.place,
@@ -199,7 +201,7 @@ class Worker:
             env=self._variables(values, view),
             umask=wire.start_umask(values),
             subdirectory=self._project.subdirectory,
-            readable=[str(wiring.plugin_package()), *self._project.shelves, *self._project.scripts],
+            readable=[*ours, *self._project.shelves, *self._project.scripts],
             hostname=wire.start_hostname(values),
             network=self.conditions.network == "allowed",
         )

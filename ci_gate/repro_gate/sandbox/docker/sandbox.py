@@ -24,7 +24,7 @@ from repro_gate.sandbox.protocol import PROBE, Interpreter, Local, Place, View, 
 _MOST_SIGNAL = 64
 _MOST_LIMIT = 32768  # what podman may grant where nothing says otherwise
 _UMASK = 0o022  # what a container starts with
-_SHELF = f"{INSIDE}/readable"
+_SHELF = f"{INSIDE}/site-packages"  # of installed packages, to who looks for a project's own modules by their paths
 # The image's own Python finds its own things.
 _NOT_FOR_AN_IMAGE = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE", "VIRTUAL_ENV", "SHELL")
 
