@@ -21,7 +21,7 @@ _MOST = 10
 
 def describe(exc: BaseException, zones: failure.Zones) -> dict[str, Any]:
     """The failure behind a collection error, in the wire's shape, and what it names as missing."""
-    cause = _decisive(exc)
+    cause = decisive(exc)
     modules, symbols = missing(cause)
     found: dict[str, Any] = {"f": failure.describe(cause, "collect", zones)}
     if modules:
@@ -49,7 +49,7 @@ def missing(exc: BaseException) -> tuple[list[str], list[str]]:
     return modules, symbols
 
 
-def _decisive(exc: BaseException) -> BaseException:
+def decisive(exc: BaseException) -> BaseException:
     """The project's own exception below those that pytest wraps it in."""
     for _ in range(_MOST):
         info = getattr(exc, "excinfo", None)  # ConftestImportFailure of pytest 7

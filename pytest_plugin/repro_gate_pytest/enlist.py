@@ -37,6 +37,7 @@ class Enlistment:
         self.observers: list[Any] = []  # what is asked for: begin() and end() around each test
         self.lines: lines.Lines | None = None
         self.lenient: lenient.LenientImports | None = None
+        self.unimported: frozenset[str] = frozenset()
 
     def observe(self) -> None:
         """Put in place what was asked for beyond outcomes. Before anything of the project is imported."""
@@ -49,7 +50,8 @@ class Enlistment:
             self.observers.append(counters.Unrouted())
         if start.get("lenient"):
             zones = failure.Zones(self.tree, frozenset())
-            self.lenient = lenient.LenientImports(zones, **start["lenient"])
+            self.lenient = lenient.LenientImports(zones, start["lenient"]["modules"], start["lenient"]["symbols"])
+            self.unimported = frozenset(start["lenient"].get("tests", ()))
             self.lenient.install()
             self.observers.append(self.lenient)
         if start.get("lines") or start.get("record"):

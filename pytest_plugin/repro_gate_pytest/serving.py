@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from repro_gate_pytest import absence, axes, evidence, facts, failure, foreign, forkserver, origins, wire
+from repro_gate_pytest import absence, axes, evidence, facts, failure, foreign, forkserver, origins, unimported, wire
 from repro_gate_pytest.channel import Channel
 from repro_gate_pytest.enlist import Enlistment
 from repro_gate_pytest.runner import Runner, conditions_of
@@ -63,8 +63,10 @@ class Serving:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector: Any) -> Any:
-        """Keep the exception itself: the report has only its text."""
+        """Keep the exception itself: the report has only its text. Or let the tests of the file fail by it."""
         outcome = yield
+        if unimported.stand_in(collector, outcome.get_result(), self._enlistment.unimported):
+            return
         excinfo = getattr(getattr(outcome.get_result(), "call", None), "excinfo", None)
         if excinfo is not None and outcome.get_result().outcome == "failed":
             self._causes[collector.nodeid] = absence.describe(excinfo.value, self._zones)

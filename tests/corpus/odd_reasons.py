@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tests.corpus.shape import ALL, BROKEN, FIXED, NEW, OLD, PASS, PRICE, PROJECT, TESTS, Shape, fix, node, with_tests
+from tests.corpus.shape import (
+    ALL,
+    BROKEN,
+    FAIL,
+    FIXED,
+    NEW,
+    OLD,
+    PASS,
+    PRICE,
+    PROJECT,
+    TESTS,
+    Shape,
+    fix,
+    node,
+    with_tests,
+)
 
 _STRICT = PROJECT + '\n[tool.pytest.ini_options]\nfilterwarnings = ["error"]\n'
 _PRODUCT = """\
@@ -353,5 +368,76 @@ SHAPES = (
             ),
         },
         proved={node("test_subclass"): "product_exception"},
+    ),
+    Shape(
+        name="class-at-the-top-that-base-refuses",
+        row="5",
+        verdict=PASS,
+        reason="proved",
+        base={
+            "shop/item.py": """\
+                class Item:
+                    def __init_subclass__(cls):
+                        if len(vars(cls)) > 3:
+                            raise TypeError(cls)
+            """
+        },
+        head={
+            "shop/item.py": """\
+                class Item:
+                    def __init_subclass__(cls):
+                        if len(vars(cls)) > 30:
+                            raise TypeError(cls)
+            """,
+            **with_tests(
+                """\
+                from shop.item import Item
+
+
+                class Dear(Item):
+                    least = 5
+                    most = 6
+
+
+                @pytest.mark.parametrize("name", ["least", "most"])
+                def test_dear(name):
+                    assert hasattr(Dear, name)
+
+
+                class TestDear:
+                    def test_sum(self):
+                        assert Dear.least + Dear.most == 11
+            """,
+                "import pytest\n\n" + OLD,
+            ),
+        },
+        proved={
+            node("test_dear[least]"): "product_in_setup",
+            node("test_dear[most]"): "product_in_setup",
+            node("TestDear::test_sum"): "product_in_setup",
+        },
+    ),
+    Shape(
+        name="modules-that-import-each-other",
+        row="5",
+        verdict=PASS,
+        reason="proved",
+        base={
+            "shop/buy.py": "from shop.sell import sold\n\n\ndef bought(n):\n    return n\n",
+            "shop/sell.py": "from shop.buy import bought\n\n\ndef sold(n):\n    return bought(-n)\n",
+        },
+        head={
+            "shop/sell.py": "def sold(n):\n    from shop.buy import bought\n\n    return bought(-n)\n",
+            "tests/test_buy.py": "from shop.buy import bought\n\n\ndef test_bought():\n    assert bought(1) == 1\n",
+        },
+        proved={node("test_bought", "tests/test_buy.py"): "product_in_setup"},
+    ),
+    Shape(
+        name="test-file-that-checks-at-its-top",
+        row="5",
+        verdict=FAIL,
+        reason="collect",
+        head={PRICE: FIXED, "tests/test_top.py": "from shop.price import total\n\nassert total([1]) == 1\n\n\n" + NEW},
+        refused={node("test_all", "tests/test_top.py"): "collect"},
     ),
 )

@@ -166,6 +166,7 @@ def test_head_is_for_proofs_and_a_directory_without_git_is_refused(
         "locale-only-reproduction",
         "product-crashes-on-base-with-a-trace",
         "product-hangs-on-base",
+        "class-at-the-top-that-base-refuses",
     ],
 )
 def test_each_kind_of_proof_replays_by_both_programs(

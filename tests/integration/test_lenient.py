@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repro_gate.errors import CollectionFailed
-from repro_gate.model import ExperimentResult, Lenient, Mode
+from repro_gate.model import ExperimentResult, Lenient, Mode, Outcome
 from tests.conftest import MakeLab, MakeProject, outcomes
 
 PLAIN = ("-p", "no:randomly")
@@ -157,6 +157,38 @@ def test_tests_that_use_what_is_missing_name_it_and_the_others_run(
         "passed",
     )
     assert result.controls_held
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+def test_tests_of_a_file_that_cannot_be_imported_fail_by_what_it_raises(
+    project: MakeProject, lab: MakeLab, mode: Mode
+) -> None:
+    files = {
+        "pkg/__init__.py": "def refuse(cls): raise ValueError('refused')\n",
+        "pkg/circle.py": "from pkg.back import there\nhere = 1\n",
+        "pkg/back.py": "from pkg.circle import here\nthere = 1\n",
+        "tests/test_class.py": "import pkg\n@pkg.refuse\nclass Own: pass\ndef test_a(): pass\n",
+        "tests/test_circle.py": "from pkg.circle import here\ndef test_a(): pass\n",
+        "tests/test_fine.py": "def test_a(): pass\n",
+    }
+    named = [
+        "test_class.py::test_a",
+        "test_class.py::TestB::test_b[1-x]",
+        "test_circle.py::test_a",
+        "test_fine.py::test_c",
+    ]
+    result = run(lab, project(files), mode, Lenient(tests=frozenset(f"tests/{test}" for test in named)))
+    failures = {each.id.removeprefix("tests/"): each.failure for each in result.runs if each.failure is not None}
+    assert {test: (each.type, each.phase, each.frames[-1].path) for test, each in failures.items()} == {
+        "test_class.py::test_a": ("ValueError", "setup", "pkg/__init__.py"),
+        "test_class.py::TestB::test_b[1-x]": ("ValueError", "setup", "pkg/__init__.py"),
+        "test_circle.py::test_a": ("ImportError", "setup", "pkg/back.py"),
+    }
+    assert {run.id: run.outcome for run in result.runs if run.failure is None} == {
+        "tests/test_fine.py::test_a": Outcome.PASSED
+    }
+    assert result.controls_held
+    assert not any(run.contradiction for run in result.runs)
 
 
 def test_without_it_nothing_is_collected_and_the_cause_names_the_symbol(

@@ -278,6 +278,7 @@ BROKEN_PROOF: list[tuple[Change, str, bool]] = [
     (lambda m: m["proof"]["lenient"].update(modules=["b", "a"]), "must be sorted", False),
     (lambda m: m["proof"]["lenient"].update(modules=["a b"]), "proof.lenient.modules must be names", True),
     (lambda m: m["proof"]["lenient"].update(symbols=["a.b"]), "proof.lenient.symbols", True),
+    (lambda m: m["proof"]["lenient"].update(tests=["a.py"]), "proof.lenient.tests", True),
     (lambda m: m["proof"].update(test_seconds=0), "proof.test_seconds", True),
     (lambda m: m["project"].update(commit="f" * 12), "project.commit must be the full name of head", False),
     (lambda m: m["expected"].update(outcome="passed"), "expected.outcome must be a failure", False),
@@ -360,7 +361,11 @@ def proof(draw: st.DrawFn) -> Proof:
         environment=draw(TEXT),
         own_environment=draw(st.booleans()),
         import_roots=tuple(draw(st.lists(st.sampled_from(["", "src", "a/b"]), max_size=2))),
-        lenient=Lenient(modules=draw(NAMES), symbols=frozenset(f"{name}:x" for name in draw(NAMES))),
+        lenient=Lenient(
+            modules=draw(NAMES),
+            symbols=frozenset(f"{name}:x" for name in draw(NAMES)),
+            tests=frozenset(f"tests/test_a.py::{name}" for name in draw(NAMES)),
+        ),
         test_seconds=draw(st.integers(1, 86_400)),
     )
 

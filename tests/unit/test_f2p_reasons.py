@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from repro_gate.gates.fail_to_pass.reasons import (
     missing,
     network,
     of_collection,
+    stops_in_product,
     through_product,
     wanted,
 )
@@ -254,6 +256,28 @@ def test_a_circle_of_imports_lacks_no_name_that_is_there(name: str, code: Reason
     words = f"cannot import name '{name}' from partially initialized module 'pkg.mod' (most likely due to a circle) (x)"
     circle = CollectFailure(node="tests/test_a.py", failure=failure("ImportError", "TPP", words, phase="collect"))
     assert of_collection(circle, CONTEXT) is code
+    assert stops_in_product(circle, CONTEXT) is (code is ReasonCode.COLLECT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zones", "message", "node", "stops"),
+    [
+        ("ValueError", "TP", "the product raises while it is imported", "tests/test_a.py", True),
+        ("ImportError", "TP", "cannot import name 'olt' from 'pkg.mod' (x)", "tests/test_a.py", True),
+        ("ImportError", "TP", "cannot import name 'g' from 'pkg.mod' (x)", "tests/test_a.py", False),
+        ("ModuleNotFoundError", "TP", "No module named 'pkg.new'", "tests/test_a.py", False),
+        ("ModuleNotFoundError", "TP", "No module named 'left_pad'", "tests/test_a.py", False),
+        ("ValueError", "T", "the test file raises", "tests/test_a.py", False),
+        ("ValueError", "TP", "the product raises", "tests/conftest.py", False),
+    ],
+)
+def test_a_file_stops_in_the_product_where_that_raises_and_no_new_name_is_missing(
+    kind: str, zones: str, message: str, node: str, stops: bool
+) -> None:
+    failed = CollectFailure(node=node, failure=failure(kind, zones, message, phase="collect"))
+    assert stops_in_product(failed, CONTEXT) is stops
+    everything_is_test = dataclasses.replace(CONTEXT, is_test=lambda _path: True)
+    assert not stops_in_product(failed, everything_is_test)
 
 
 def test_right_reasons_and_new_names_are_apart() -> None:

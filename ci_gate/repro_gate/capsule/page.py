@@ -103,6 +103,8 @@ def _red(proof: Proof | None) -> Iterator[str]:
     missing = sorted(proof.lenient.modules | proof.lenient.symbols)
     if missing:
         yield f"  imports that may be missing there: {', '.join(missing)}"
+    if proof.lenient.tests:
+        yield "  there the import of its file fails, and the test by that"
 
 
 def _green(manifest: Manifest) -> Iterator[str]:

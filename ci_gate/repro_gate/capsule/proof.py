@@ -31,6 +31,7 @@ _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PATH = re.compile(r"(?!(?:[^\x00]*/)?(?:\.\.?|\.[gG][iI][tT])(?:/|$))[^/\x00]+(?:/[^/\x00]+)*")
 _ROOT = re.compile(r"(?!/)(?!(?:.*/)?\.\.(?:/|$))[^\\:\x00-\x1f]*")
 _MODULE = re.compile(r"\w+(?:\.\w+)*")
+_TEST = re.compile(r"(?!-)[^\0]*::[^\0]*")
 _SYMBOL = re.compile(r"\w+(?:\.\w+)*:\w+(?:\.\w+)*")
 
 
@@ -105,6 +106,7 @@ class Proof:
             (not all(map(is_root, self.import_roots)), "proof.import_roots must be relative, without '..'"),
             (not all(map(_MODULE.fullmatch, self.lenient.modules)), "proof.lenient.modules must be names"),
             (not all(map(_SYMBOL.fullmatch, self.lenient.symbols)), "proof.lenient.symbols must be module:name"),
+            (not all(map(_TEST.fullmatch, self.lenient.tests)), "proof.lenient.tests must be ids of tests"),
             (not 0 <= self.passed <= self.of, "proof.head must have 0 <= passed <= of"),
             (not 0 < self.test_seconds <= 86_400, "proof.test_seconds must be from 1 to 86400"),
         )

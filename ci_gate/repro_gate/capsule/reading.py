@@ -117,6 +117,10 @@ class _Fields:
         value: str = self.take(key, str, what="a text")
         return value
 
+    def has(self, key: str) -> bool:
+        """Whether an optional key is there."""
+        return key in self._left
+
     def optional_text(self, key: str) -> str:
         return self.text(key) if key in self._left else ""
 
@@ -318,12 +322,17 @@ def _proof(of: _Fields | None) -> Proof | None:
         environment=of.text("environment"),
         own_environment=of.flag("own_environment"),
         import_roots=of.texts("import_roots"),
-        lenient=Lenient(modules=lenient.names("modules"), symbols=lenient.names("symbols")),
+        lenient=_lenient(lenient),
         test_seconds=of.count("test_seconds"),
     )
     for part in (overlay, head, lenient, of):
         part.done()
     return found
+
+
+def _lenient(of: _Fields) -> Lenient:
+    tests = of.names("tests") if of.has("tests") else frozenset[str]()
+    return Lenient(modules=of.names("modules"), symbols=of.names("symbols"), tests=tests)
 
 
 def _mutant(of: _Fields | None) -> Survivor | None:

@@ -13,17 +13,22 @@ FixturePlace = tuple[str, str, int]  # name, tree-relative file, line
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lenient:
-    """Product modules and symbols (``pkg.mod:name``) whose absence test modules may survive importing."""
+    """Product modules and symbols (``pkg.mod:name``) whose absence test modules may survive importing.
+
+    ``tests`` are those that are there though their file cannot be imported, and fail by what it raises.
+    """
 
     modules: frozenset[str] = frozenset()
     symbols: frozenset[str] = frozenset()
+    tests: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.modules or self.symbols)
+        return bool(self.modules or self.symbols or self.tests)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return {"modules": sorted(self.modules), "symbols": sorted(self.symbols)}
+        found = {"modules": sorted(self.modules), "symbols": sorted(self.symbols)}
+        return {**found, "tests": sorted(self.tests)} if self.tests else found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -206,10 +206,15 @@ def _manifest(
             environment=packing.provision.name,
             own_environment=proof.by_dependency,
             import_roots=tuple(dict.fromkeys(roots)),
-            lenient=proof.lenient or Lenient(),
+            lenient=_own(proof.lenient or Lenient(), proof),
             test_seconds=seconds,
         ),
     )
+
+
+def _own(lenient: Lenient, proof: Proved) -> Lenient:
+    """What the files of a proof may lack, of what those of all tests may."""
+    return dataclasses.replace(lenient, tests=lenient.tests & {proof.id, *proof.tests})
 
 
 # Replaying

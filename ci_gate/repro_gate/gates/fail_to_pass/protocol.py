@@ -105,7 +105,7 @@ class _Proof:
         self._regressions(on_head, base, head, judge)
         if not self.candidates.chosen:
             return
-        on_base = self._on_base(judge, sorted({head.items[test].file for test in self.candidates.chosen}))
+        on_base = self._on_base(judge, {test: head.items[test].file for test in self.candidates.chosen})
         if on_base is None:
             return
         company = tuple(test for test in head.items if head.items[test].file in files)
@@ -300,9 +300,9 @@ class _Proof:
         if unread:
             self.notes.append(f"no test was seen to read: {', '.join(unread)}")
 
-    def _on_base(self, judge: Judge, files: list[str]) -> OnBase | None:
+    def _on_base(self, judge: Judge, tests: Mapping[str, str]) -> OnBase | None:
         try:
-            return collect_on_base(judge, files)
+            return collect_on_base(judge, tests)
         except CollectionFailed as error:
             for test in self.candidates.chosen:
                 why = f"pytest does not start on base with head's tests: {error}"

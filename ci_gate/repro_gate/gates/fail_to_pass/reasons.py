@@ -135,11 +135,23 @@ def of_collection(failed: CollectFailure, context: Context) -> ReasonCode:
         return ReasonCode.USAGE
     if _is_foreign(failure, context.surface):
         return ReasonCode.ENV
-    if any(_is_products(named, context.surface) for named in _named(failed)) and not _goes_in_a_circle(
-        failure, context
-    ):
+    lacks = any(_is_products(named, context.surface) for named in _named(failed))
+    if lacks and not stops_in_product(failed, context):
         return ReasonCode.MISSING_SYMBOL
     return ReasonCode.CONFTEST if failed.node.rpartition("/")[2] == "conftest.py" else ReasonCode.COLLECT
+
+
+def stops_in_product(failed: CollectFailure, context: Context) -> bool:
+    """Whether a test file meets an error of the product while it is imported, and not a name that only head has.
+
+    Modules that import each other are such an error: the name is there, and its module not yet.
+    """
+    conftest = failed.node.rpartition("/")[2] == "conftest.py"
+    if conftest or not through_product(failed.failure) or _is_foreign(failed.failure, context.surface):
+        return False
+    if any(_is_new(named, context.surface) for named in _named(failed)):
+        return False
+    return any(each.zone is Zone.PRODUCT and not context.is_test(each.path) for each in failed.failure.frames)
 
 
 def missing(failure: Failure) -> Missing | None:
@@ -279,11 +291,9 @@ def _is_foreign(failure: Failure, surface: Surface) -> bool:
     return _TEST_MODULE.search(named.module + ".") is None
 
 
-def _goes_in_a_circle(failure: Failure, context: Context) -> bool:
-    """A name that is there, in a module that is not yet: its modules import each other."""
-    named = missing(failure)
-    circle = "partially initialized module" in failure.message
-    return circle and named is not None and not context.surface.new_name(named.name)
+def _is_new(named: Missing, surface: Surface) -> bool:
+    """Whether head has a name that base has not: a symbol, or a module."""
+    return surface.new_name(named.name) or surface.new_module(f"{named.module}.{named.name}".strip("."))
 
 
 def _last_own(failure: Failure) -> Frame | None:

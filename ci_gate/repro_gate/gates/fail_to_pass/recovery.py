@@ -6,6 +6,7 @@ belong here: the plain sequence (protocol) or the texts of hollow sources (hollo
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from repro_gate.gates.fail_to_pass.reasons import (
     is_signature,
     missing,
     of_collection,
+    stops_in_product,
     through_product,
     wanted,
 )
@@ -28,7 +30,7 @@ from repro_gate.gates.fail_to_pass.reword import reworded
 from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask
 from repro_gate.gates.fail_to_pass.suspects import HEAD, Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface, passed_on, surface
-from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Refused, Side, TestRun
+from repro_gate.model import Conditions, Failure, Lenient, Mode, Outcome, ReasonCode, Refused, Side, TestRun
 
 BASE = Stage(side=Side.BASE)
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
@@ -51,12 +53,14 @@ class OnBase:
         return self.stages.get(file, BASE)
 
 
-def collect_on_base(judge: Judge, files: Sequence[str]) -> OnBase:
-    """Collect head's tests on base; files that miss a name of head's product once more, leniently.
+def collect_on_base(judge: Judge, tests: Mapping[str, str]) -> OnBase:
+    """Collect head's tests (id -> file) on base; files that miss a name of head's product once more, leniently.
 
-    Raises CollectionFailed where pytest gives no list at all.
+    So are those where the product raises: the tests of such a file fail by that. Raises CollectionFailed where pytest
+    gives no list at all.
     """
     runner, context = judge.runner, judge.context
+    files = frozenset(tests.values())
     strict = runner.collect(BASE)
     failed = [each for each in strict.failures if _file(each.node) in files or each.node.endswith("conftest.py")]
     recoverable = [each for each in failed if of_collection(each, context) is ReasonCode.MISSING_SYMBOL]
@@ -82,6 +86,16 @@ def collect_on_base(judge: Judge, files: Sequence[str]) -> OnBase:
                 if test not in strict.items:
                     items[test] = item
                     stages[item.file] = stage
+    raising = {_file(each.node) for each in failed if stops_in_product(each, context)}
+    if raising:
+        stage = Stage(
+            side=Side.BASE, lenient=Lenient(tests=frozenset(t for t, file in tests.items() if file in raising))
+        )
+        with contextlib.suppress(CollectionFailed):
+            there = {test: item for test, item in runner.collect(stage).items.items() if item.file in raising}
+            items.update(there)
+            stages.update({item.file: stage for item in there.values()})
+            failures = {node: each for node, each in failures.items() if _file(node) not in stages}
     reasons = {}
     for node, each in failures.items():
         code = of_collection(each, context)
