@@ -73,6 +73,7 @@ class _Code:
         self.text = ""  # of what has no syntax tree
         self.digest = ""
         self.files: list[str] = []
+        self.asks: list[str] = []
 
 
 class _Shape:
@@ -119,6 +120,7 @@ class _Reader:
             "params": wire.clip(params, _MOST_PARAMS),
             "fixtures": [table.number(table.fixtures, entry) for entry in code.places],
             "network": _allowed_network(item),
+            "asks": code.asks,
             "reads": [table.number(table.files, entry) for entry in code.files],
         }
         found.update((name, value) for name, value in optional.items() if value)
@@ -258,6 +260,8 @@ class _Reader:
         reached = self._reach.closure(code.keys)
         units = [self._reach.unit(key) for key in reached]
         code.digest = _hash("\x1f".join([code.text, *sorted({unit.digest for unit in units})]))
+        words = re.findall(r"\w+", code.text)  # of a doctest, which has no syntax tree here
+        code.asks = sorted(sources.asking(words).union(*(unit.asks for unit in units)))
         files = {unit.path for unit in units if unit.path and unit.path != path}
         files = {file for file in files if os.path.basename(file) != "conftest.py"}
         code.files = sorted(self._place(file)[1] for file in files)

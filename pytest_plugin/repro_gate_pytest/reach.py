@@ -40,14 +40,15 @@ ALWAYS = frozenset(
 
 
 class Unit:
-    """Something that can change, and the keys of what it names in turn."""
+    """Something that can change, the keys of what it names in turn, and what it asks about code and files."""
 
-    __slots__ = ("digest", "needs", "path")
+    __slots__ = ("asks", "digest", "needs", "path")
 
-    def __init__(self, digest: str, needs: frozenset[Key], path: str) -> None:
+    def __init__(self, digest: str, needs: Iterable[Key], path: str, asks: frozenset[str] = frozenset()) -> None:
         self.digest = digest
-        self.needs = needs
+        self.needs = frozenset(needs)
         self.path = path
+        self.asks = asks
 
 
 class Reach:
@@ -108,7 +109,8 @@ class Reach:
         """Make a unit of nodes of one file; what ``unfollowed`` ones name is left to the caller."""
         if key not in self._units:
             nodes = list(nodes)
-            self._units[key] = Unit(sources.digest([*nodes, *unfollowed]), self._needs(source, nodes), source.path)
+            needs, asks = self._needs(source, nodes)
+            self._units[key] = Unit(sources.digest([*nodes, *unfollowed]), needs, source.path, asks)
         return key
 
     def body(self, source: Source, node: FunctionNode, decorators: Iterable[ast.AST], *extra: str) -> Key:
@@ -122,7 +124,8 @@ class Reach:
             whole = copy.copy(node)
             whole.decorator_list = decorators  # type: ignore[assignment]
             text = sources.digest(parts, type(node).__name__, *extra)
-            self._units[key] = Unit(text, self._needs(source, [whole]), source.path)
+            needs, asks = self._needs(source, [whole])
+            self._units[key] = Unit(text, needs, source.path, asks)
         return key
 
     def special(self, path: str) -> list[Key]:
@@ -186,33 +189,35 @@ class Reach:
 
     def _make(self, key: Key) -> Unit:
         if key[0] == "outside":
-            return Unit("import " + key[1], frozenset(), "")
+            return Unit("import " + key[1], (), "", sources.asking(key[1].replace(":", ".").split(".")))
         source = self.source(key[1])
         if source is None:
-            return Unit("unread", frozenset(), "")
+            return Unit("unread", (), "")
         if key[0] == "all":
             needs = {target for entry in source.imports.values() for target in self._imported(source, *entry)}
             needs |= {target for star in source.stars for target in self._imported(source, *star, "*")}
-            return Unit(sources.digest([source.tree]), frozenset(needs), source.path)
+            return Unit(sources.digest([source.tree]), needs, source.path, sources.asks_of([source.tree]))
         statements = source.bindings.get(key[2], [])
         unique = list({id(statement): statement for statement in statements}.values())
-        needs = set(self._needs(source, unique))
+        needs, asks = self._needs(source, unique)
         if key[2] in source.imports:
             needs |= self._imported(source, *source.imports[key[2]])
         elif not unique:
             needs |= self._from_stars(source, key[2])
-        return Unit(sources.digest(unique), frozenset(needs), source.path if unique else "")
+        return Unit(sources.digest(unique), needs, source.path if unique else "", asks)
 
     # -- names ------------------------------------------------------------------------------
 
-    def _needs(self, source: Source, nodes: Iterable[ast.AST]) -> frozenset[Key]:
+    def _needs(self, source: Source, nodes: Iterable[ast.AST]) -> tuple[set[Key], frozenset[str]]:
+        """The keys of what nodes name, and what they ask about code and files."""
         nodes = list(nodes)
         found: set[Key] = set()
-        for chain in sources.reads(nodes):
+        chains, mentions = sources.reads(nodes), sources.Mentions(nodes)
+        for chain in chains:
             found |= self._read(source, chain)
-        for entry in sources.Mentions(nodes).imports:
+        for entry in mentions.imports:
             found |= self._imported(source, *entry)
-        return frozenset(found)
+        return found, sources.asks(chains, mentions)
 
     def _read(self, source: Source, chain: sources.Chain) -> set[Key]:
         name = chain[0]

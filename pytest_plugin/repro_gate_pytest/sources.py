@@ -147,6 +147,21 @@ def reads(nodes: Iterable[ast.AST]) -> frozenset[Chain]:
     return frozenset(found)
 
 
+# What a test may ask about code and files instead of running the one and having the other read.
+_ASKS = {
+    "docs": ("__doc__", "getdoc", "pydoc", "render_doc"),
+    "code": (
+        *("__annotations__", "get_annotations", "get_type_hints", "annotation", "return_annotation"),
+        *("__code__", "getsourcelines", "findsource", "get_instructions", "Bytecode"),
+    ),
+    "files": (
+        *("exists", "isfile", "isdir", "is_file", "is_dir", "is_resource", "stat", "lstat", "getsize", "access"),
+        *("listdir", "scandir", "iterdir", "glob", "iglob", "rglob", "walk", "files", "contents"),
+    ),
+}
+_KINDS = {name: kind for kind, names in _ASKS.items() for name in names}
+
+
 class Mentions:
     """What a piece of code mentions besides the names it reads, found in one walk.
 
@@ -184,6 +199,25 @@ class Mentions:
             first = call.args[0]
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 self.fixtures.add(first.value)
+
+
+def asks(chains: Iterable[Chain], mentions: Mentions) -> frozenset[str]:
+    """What code asks for by what it reads and mentions; see ``asking``."""
+    named = {name for chain in chains for name in chain} | {symbol for _, _, symbol in mentions.imports}
+    shows = frozenset(["docs"]) if ("help",) in chains else frozenset()
+    return asking(named | mentions.members) | shows
+
+
+def asking(names: Iterable[str]) -> frozenset[str]:
+    """What such names ask for: ``docs``, ``code`` (how it is described) or ``files`` (which are there)."""
+    kinds = {"code" if name.startswith("co_") else _KINDS.get(name, "") for name in names}
+    return frozenset(kinds - {""})
+
+
+def asks_of(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The same of syntax trees."""
+    nodes = list(nodes)
+    return asks(reads(nodes), Mentions(nodes))
 
 
 def _children(node: ast.AST) -> list[ast.AST]:

@@ -375,3 +375,46 @@ def test_a_product_that_comes_from_elsewhere_is_told_by_its_file(project: MakePr
     root = project({"src/shop/__init__.py": "", "test_s.py": "import shop\ndef test_s(): pass\n"})
     found = host_lab(root, "-p", "no:randomly", facts=True, env={"PYTHONPATH": str(elsewhere)}).collect()
     assert found.origins["shop"] == str(elsewhere / "shop" / "__init__.py")
+
+
+def test_what_a_test_asks_of_code_and_files_is_told_through_its_helpers(
+    interpreter: Interpreter, tmp_path: Path
+) -> None:
+    write_files(
+        tmp_path,
+        {
+            "pkg.py": "def f():\n    'F.'\n    return f.__doc__\n",
+            "test_it.py": """\
+                import inspect, os, pathlib, pydoc
+                from inspect import getdoc as words
+                import pkg
+                def said(thing): return thing.__doc__
+                def there(): return os.path.exists("x")
+                def test_plain(): assert pkg.f() == "F."
+                def test_by_helper(): assert said(pkg.f)
+                def test_by_name(): assert getattr(pkg.f, "__doc__")
+                def test_by_import(): assert words(pkg.f)
+                def test_by_module(): assert pydoc.plain(pkg.f)
+                def test_shown(): help(pkg.f)
+                def test_help_of_another(): assert pkg.help or not pkg
+                def test_code(): assert pkg.f.__code__.co_names
+                def test_annotations(): assert not inspect.get_annotations(pkg.f)
+                def test_files(): assert there() and said
+            """,
+            "test_doc.py": "def f():\n    '>>> import pkg; pkg.f.__doc__'\n",
+        },
+    )
+    [found] = collect(interpreter.executable, [tmp_path])
+    assert {test.rpartition("::")[2]: set(item.get("asks", ())) for test, item in found.items()} == {
+        "test_plain": set(),
+        "test_by_helper": {"docs"},
+        "test_by_name": {"docs"},
+        "test_by_import": {"docs"},
+        "test_by_module": {"docs"},
+        "test_shown": {"docs"},
+        "test_help_of_another": set(),
+        "test_code": {"code"},
+        "test_annotations": {"code"},
+        "test_files": {"docs", "files"},
+        "test_doc.f": {"docs"},
+    }

@@ -107,6 +107,7 @@ class Sim:
     named: Behaviour | None = None
     surrounded: Behaviour | None = None
     reworded: Behaviour | None = None
+    described: Behaviour | None = None
     file: str = TESTS
     changed: bool = True
     lenient_only: bool = False
@@ -114,6 +115,7 @@ class Sim:
     index: int = 0
     fixtures: tuple[tuple[str, str, int], ...] = ()
     network: str = ""
+    asks: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
@@ -121,7 +123,8 @@ class Sim:
 
     def on(self, side: Side) -> Any:
         """What it does on a side. Who needs no new body needs no name; words and surroundings matter to none."""
-        like = {Side.NAMED: self.hollow, Side.REWORDED: self.head, Side.SURROUNDED: self.base}
+        heads = dict.fromkeys((Side.REWORDED, Side.DESCRIBED), self.head)
+        like = {Side.NAMED: self.hollow, Side.SURROUNDED: self.base, **heads}
         return getattr(self, side) or like.get(side)
 
     def item(self, side: Side) -> ItemFacts:
@@ -139,6 +142,7 @@ class Sim:
             fingerprint=f"{self.name} {print_}",
             reads_modules=(),
             network=self.network,
+            asks=self.asks,
         )
 
 

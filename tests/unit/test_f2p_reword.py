@@ -118,6 +118,20 @@ def test_what_base_did_is_in_the_bytecode_too_but_for_what_would_change_the_func
     assert (add.__code__.co_freevars, add.__code__.co_varnames) == ((), ("self", "x"))
 
 
+def test_docstrings_that_base_has_not_are_the_same_and_not_in_the_text() -> None:
+    base = '"""Shop."""\n\n\nclass Till:\n    """Old."""\n\n    def add(self): "Kept."\n'
+    head = base.replace("Old.", "New\n    \N{EURO SIGN}.").replace("Shop.", "Shops.")
+    found = reworded(head, base)
+    assert found is not None
+    kept, _, _ = found.partition("__name__ or")
+    for part, said in (("Shops", False), ("New", False), ("Kept.", True)):
+        assert (part in kept) is said
+    space: dict[str, Any] = {"__name__": "shop"}
+    exec(found, space)
+    assert (space["__doc__"], space["Till"].__doc__) == ("Shops.", "New\n    \N{EURO SIGN}.")
+    assert space["Till"].add.__code__.co_firstlineno == 8
+
+
 def test_a_function_that_did_not_change_says_nothing_of_base() -> None:
     found = reworded(HEAD + "\n\nA = 1\n", HEAD)
     assert found is not None

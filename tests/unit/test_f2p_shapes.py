@@ -457,6 +457,50 @@ def test_a_test_that_fails_on_head_in_other_words_looks_at_the_text() -> None:
     came_to(judged(old(), Sim(name=NEW, reworded=comes_to(Outcome.NOT_RUN))), PASS, "proved")
 
 
+DOCUMENTED = product('"""Prizes."""\n' + BASE_TEXT, '"""Prices."""\n' + HEAD_TEXT)
+
+
+@pytest.mark.parametrize(
+    ("asks", "reason"), [("docs", "does_not_exercise"), ("code", "does_not_exercise"), ("files", "proved")]
+)
+def test_a_test_that_asks_how_code_is_described_must_not_need_that_alone(asks: str, reason: str) -> None:
+    sims = [old(), Sim(name=NEW, asks=frozenset({asks}), described=fails())]
+    came_to(
+        prove(case(product=(DOCUMENTED,)), SimBench(sims=sims), FIX, POLICY),
+        PASS if reason == "proved" else FAIL,
+        reason,
+    )
+    sims = [old(), Sim(name=NEW, asks=frozenset({asks}))]
+    came_to(prove(case(product=(DOCUMENTED,)), SimBench(sims=sims), FIX, POLICY), PASS, "proved")
+
+
+def test_a_docstring_that_the_product_uses_is_a_change_that_a_test_reaches() -> None:
+    def came(**more: Any) -> GateResult:
+        sims = [old(), Sim(name=NEW, head=passes(lines=()), base=fails(lines=()), **more)]
+        return prove(case(product=(DOCUMENTED,)), SimBench(sims=sims), FIX, POLICY)
+
+    result = came(described=fails())
+    came_to(result, PASS, "proved")
+    assert result.proved[0].exercise == "the product uses a changed docstring"
+    came_to(came(described=fails(), asks=frozenset({"docs"})), FAIL, "does_not_exercise")
+    came_to(came(described=passes()), FAIL, "does_not_exercise")
+
+
+def test_package_data_that_nobody_opens_is_surroundings_to_who_asks_for_files() -> None:
+    change = case(package_data=frozenset({"pkg/rates.json"}))
+
+    def restored(**more: Any) -> tuple[str, ...]:
+        bench = SimBench(sims=[old(), Sim(name=NEW, **more)])
+        came_to(prove(change, bench, FIX, POLICY), PASS, "proved")
+        [stage] = {request.stage for request in bench.asked if request.stage.side is Side.SURROUNDED}
+        return stage.restored
+
+    files = frozenset({"files"})
+    assert restored(asks=files) == (PRODUCT,)
+    assert restored() == (PRODUCT, "pkg/rates.json")
+    assert restored(asks=files, head=passes(**NEW_LINES, opened=("pkg/rates.json",))) == (PRODUCT, "pkg/rates.json")
+
+
 def test_a_test_that_opens_the_changed_source_looks_at_its_text_whatever_it_runs() -> None:
     came_to(judged(old(), Sim(name=NEW, head=passes(sources=(PRODUCT,)))), FAIL, "does_not_exercise")
     came_to(judged(old(), Sim(name=NEW, head=passes(sources=("pkg/other.py",)))), PASS, "proved")

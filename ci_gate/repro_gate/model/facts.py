@@ -38,7 +38,8 @@ class ItemFacts:
     ``original`` is its name without parameters, ``params`` their reprs, ``index`` its number among
     equal ``file::class::original``. ``fingerprint`` is equal for equal code wherever it stands;
     ``reads_modules`` are the files of test support that this code reaches; ``network`` is the reason for
-    which it may use the network (its mark ``repro_network``), or empty.
+    which it may use the network (its mark ``repro_network``), or empty; ``asks``: what names in its code ask for:
+    ``docs`` (``__doc__``), ``code`` (``co_names``, ``__annotations__``), ``files`` (``exists``).
     """
 
     id: str
@@ -52,6 +53,7 @@ class ItemFacts:
     fingerprint: str
     reads_modules: tuple[str, ...]
     network: str = ""
+    asks: frozenset[str] = frozenset()
 
     @classmethod
     def from_json(cls, test: str, data: Mapping[str, Any], table: Mapping[str, Any]) -> ItemFacts:
@@ -71,6 +73,7 @@ class ItemFacts:
             fixtures=tuple(_fixture(table["fixtures"][int(number)]) for number in data.get("fixtures", ())),
             fingerprint=str(data["fingerprint"]),
             network=str(data.get("network", "")),
+            asks=frozenset(map(str, data.get("asks", ()))),
             reads_modules=tuple(str(table["files"][int(number)]) for number in data.get("reads", ())),
         )
 

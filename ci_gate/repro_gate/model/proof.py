@@ -27,7 +27,7 @@ class Side(enum.StrEnum):
     """The trees of a proof: base as it is, base with head's tests, head, and those that are made of them.
 
     HOLLOW: head with hollow bodies; SURROUNDED: base's product, and all else as head has it; NAMED: the same with
-    head's names in the product; REWORDED: head in other words.
+    head's names in the product; REWORDED: head in other words; DESCRIBED: head, described as base is.
     """
 
     CONTROL = "control"
@@ -37,6 +37,7 @@ class Side(enum.StrEnum):
     SURROUNDED = "surrounded"
     NAMED = "named"
     REWORDED = "reworded"
+    DESCRIBED = "described"
 
     @property
     def origin(self) -> Side:

@@ -268,5 +268,6 @@ def _words(stage: Stage) -> str:
         Side.SURROUNDED: "base's product in head's surroundings",
         Side.NAMED: "base's product with head's names",
         Side.REWORDED: "head in other words",
+        Side.DESCRIBED: "head described as base",
     }
     return words[stage.side] + (", lenient" if stage.lenient else "") + (", line by line" if stage.recorded else "")

@@ -32,6 +32,7 @@ class Exercise(enum.StrEnum):
     IN_TEST = "a changed line ran in the test"
     AT_IMPORT = "a changed line ran while the product was imported"
     DATA = "changed package data was read"
+    DOCSTRING = "the product uses a changed docstring"
     HOLLOW = "it fails when the changed functions are hollow"
     TEXT = "it reads the source of what changed"
     UNSEEN = "unseen"
@@ -60,12 +61,10 @@ def exercise(
         return Exercise.TEXT
     if any(_hits(added, seen.lines) for seen in passed) or any(_hits(removed, seen.lines) for seen in failed):
         return Exercise.IN_TEST
-    opened = {path for seen in passed for path in seen.opened}
-    # A test that reads sources would notice any change of text: then import lines say nothing.
-    looks_at_text = any(_is_text_of_product(path, case) for path in opened)
-    if case.package_data & opened:
+    if case.package_data & {path for seen in passed for path in seen.opened}:
         return Exercise.DATA
-    if not looks_at_text:
+    # A test that reads sources would notice any change of text: then import lines say nothing.
+    if not looks_at_text(case, passed):
         if case.package_data & set(head.import_opened):
             return Exercise.DATA
         # Nothing else differs: whether a file is there can be asked without opening it.
@@ -76,6 +75,19 @@ def exercise(
         if any(_starts_processes(seen) for seen in passed):
             return Exercise.UNSEEN
     return Exercise.NONE
+
+
+def looks_at_text(case: Case, seen: Iterable[Evidence]) -> bool:
+    """Whether sources of the product, metadata or version control were opened in a test."""
+    return any(_is_text_of_product(path, case) for each in seen for path in each.opened)
+
+
+def unread(case: Case, runs: Iterable[TestRun], head: Collection) -> frozenset[str]:
+    """Changed package data that nothing was seen to open, beside changed code: whether it is there is all one can ask."""
+    if not watched(case.product, head=True) and not watched(case.product, head=False):
+        return frozenset()
+    opened = {path for run in runs if run.evidence is not None for path in run.evidence.opened}
+    return case.package_data - opened - set(head.import_opened)
 
 
 def _hits(wanted: Lines, lines: Iterable[tuple[str, int]]) -> bool:

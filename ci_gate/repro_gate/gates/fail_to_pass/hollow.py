@@ -138,7 +138,7 @@ def stand_in(function: Function, filling: Filling) -> str:
     else:
         body = "return None"
     # What makes it a generator must stay, or a loop over it fails by itself and not by the test's check.
-    if not _is_generator(function):
+    if not is_generator(function):
         return body
     if filling is Filling.ABSORB:
         return f"yield {_ABSORB.removeprefix('return ')}"
@@ -209,7 +209,8 @@ def is_only_declared(function: Function) -> bool:
     return overload or (bool(body) and empty)
 
 
-def _is_generator(function: Function) -> bool:
+def is_generator(function: Function) -> bool:
+    """Whether calling it makes a generator."""
     pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()

@@ -14,20 +14,16 @@ from repro_gate.gates.fail_to_pass import broken as told
 from repro_gate.gates.fail_to_pass.candidates import Candidates, Kind, Through, by_data, compare, unread_data
 from repro_gate.gates.fail_to_pass.case import Bench, Case, Claimed, Collection, Policy, Stage
 from repro_gate.gates.fail_to_pass.conditions import OTHER_SEEDS, before, other_days, second_collection, words
-from repro_gate.gates.fail_to_pass.exercise import Exercise, exercise
-from repro_gate.gates.fail_to_pass.reasons import API, Context, network, through_product
+from repro_gate.gates.fail_to_pass.doubts import doubt
+from repro_gate.gates.fail_to_pass.exercise import Exercise
+from repro_gate.gates.fail_to_pass.reasons import API, Context, network
 from repro_gate.gates.fail_to_pass.recovery import (
     BASE,
     OnBase,
     by_dependencies,
-    check_hollow,
-    check_names,
-    check_surroundings,
-    check_wording,
     climb,
     collect_on_base,
     fixture_homes,
-    refuse_moved,
     uncollected,
 )
 from repro_gate.gates.fail_to_pass.repeats import Repeats, repeat_expected
@@ -92,7 +88,7 @@ class _Proof:
         most = self.runner.policy.most_candidates
         self.candidates = compare(case, base.items, head.items, unstable=unstable, most=most)
         self._note_candidates()
-        judge = Judge(case=case, runner=self.runner, context=self._context(head))
+        judge = Judge(case=case, runner=self.runner, context=self._context(head), items=head.items)
         files = self._touched_files(base, head)
         if not case.changes_product:
             self._tests_only(head, judge)
@@ -111,7 +107,7 @@ class _Proof:
         company = tuple(test for test in head.items if head.items[test].file in files)
         self._first_runs(head, on_base, on_head, company, judge)
         Repeats(judge=judge, company=company).run(self.suspects)
-        self._doubts(head, on_base, judge)
+        self.reached = doubt(judge, self.suspects, head, on_base.collection)
         self._conclude(company)
         self._other_days(head)
 
@@ -356,42 +352,6 @@ class _Proof:
             left = {test: file for test, file in passing.items() if test not in {each.id for each in found}}
             found += by_dependencies(judge, left) if left else ()
         return found
-
-    # -- doubts ---------------------------------------------------------------------------
-
-    def _doubts(self, head: Collection, on_base: OnBase, judge: Judge) -> None:
-        """Network attempts that were swallowed, the exercise rule, and hollow head for what is only new."""
-        unseen: list[Suspect] = []
-        refuse_moved(judge, self.suspects)
-        for suspect in (each for each in self.suspects if each.open):
-            heads = self.runner.history(Side.HEAD, suspect.id)
-            bases = self.runner.history(Side.BASE, suspect.id)
-            if any(network(run) for run in (*heads, *bases)):
-                code = judge.network_code(suspect.id, ReasonCode.NETWORK_ATTEMPT)
-                suspect.refuse(code, "it tries to reach the network, and goes on without it")
-                continue
-            passed = [run for run in heads if run.outcome is Outcome.PASSED]
-            reached = exercise(self.case, on_head=passed, on_base=bases, head=head, base=on_base.collection)
-            self.reached[suspect.id] = reached
-            if suspect.by_dependency:
-                continue
-            if reached is Exercise.NONE:
-                suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "no changed line of the product runs in it")
-            elif reached is Exercise.TEXT and not through_product(suspect.failure):
-                suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "it reads the source of what changed")
-            elif reached is Exercise.UNSEEN:
-                unseen.append(suspect)
-        check_hollow(judge, [each for each in self.suspects if each.open and (each.code in API or each in unseen)])
-        for suspect in unseen:
-            if suspect.open:
-                self.reached[suspect.id] = Exercise.HOLLOW
-            elif suspect.code not in API and suspect.refused is not None:
-                why = "the change runs, if at all, in processes that it starts, and hollow head showed nothing"
-                suspect.refused = Refused(
-                    id=suspect.id, reason=ReasonCode.EXERCISE_UNSEEN, why=why, on_base=suspect.failure
-                )
-        for check in (check_surroundings, check_names, check_wording):
-            check(judge, [each for each in self.suspects if each.open])
 
     def _conclude(self, company: tuple[str, ...]) -> None:
         for suspect in self.suspects:

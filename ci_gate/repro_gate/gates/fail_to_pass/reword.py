@@ -2,7 +2,7 @@
 
 Belongs here: the text edit. Between any two tokens of a line stands one more space, comments are
 gone, and each function begins with a statement that does nothing, so text, size and bytecode all
-differ. What base said in place of it stands there, too, in code that never runs: whoever asks that
+differ; docstrings that differ from base's are the same in escapes. What base said in place of it stands there, too, in code that never runs: whoever asks that
 it be gone looks at the text as well. A test that fails on this does so, whichever way it reads.
 Lines keep their numbers wherever they can.
 """
@@ -13,6 +13,7 @@ import ast
 import io
 import tokenize
 
+from repro_gate.gates.fail_to_pass.describe import describable
 from repro_gate.gates.fail_to_pass.hollow import is_only_declared, real_body
 from repro_gate.gates.fail_to_pass.symbols import Function, functions, parse
 
@@ -32,13 +33,31 @@ def reworded(text: str | None, base: str | None = None) -> str | None:
     if text is None or parse(text) is None:
         return None
     try:
-        spaced = _spaced(text)
+        spaced = _spaced(_respelled(text, base))
         found = _with_inert_statements(spaced, base)
         if parse(found) is None:
             found = _with_inert_statements(spaced, None)
     except (tokenize.TokenError, SyntaxError, IndexError, ValueError, RecursionError):
         return None
     return found if parse(found) is not None else None
+
+
+def _respelled(text: str, base: str | None) -> str:
+    """Each docstring that base has not, in escapes: the same to the program, and not in its text."""
+    before = parse(base)
+    olds = {ast.get_docstring(node, clean=False) for _, node in describable(before)} if before is not None else set()
+    lines = list(io.StringIO(text, newline=""))
+    for _, node in describable(ast.parse(text)):
+        value, said = ast.get_docstring(node, clean=False), node.body[0] if node.body else None
+        if value is None or value in olds or said is None:
+            continue
+        first, last = said.lineno - 1, (said.end_lineno or said.lineno) - 1
+        if lines[last].encode()[said.end_col_offset or 0 :].strip():
+            continue  # another statement, or a comment
+        indent = lines[first].encode()[: said.col_offset].decode()
+        escaped = "".join(f"\\U{ord(letter):08x}" for letter in value)
+        lines[first : last + 1] = [f'{indent}"{escaped}"\n', *["\n"] * (last - first)]
+    return "".join(lines)
 
 
 def _spaced(text: str) -> str:

@@ -6,7 +6,8 @@ outcome asks for. Does not belong here: repeating (repeats) or the whole change 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from repro_gate.gates.fail_to_pass.case import Case, Stage
 from repro_gate.gates.fail_to_pass.reasons import (
@@ -20,7 +21,7 @@ from repro_gate.gates.fail_to_pass.reasons import (
     through_product,
 )
 from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask, Runner
-from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Refused, Side, TestRun
+from repro_gate.model import Conditions, Failure, ItemFacts, Mode, Outcome, ReasonCode, Refused, Side, TestRun
 
 HEAD = Stage(side=Side.HEAD)
 # These end a process: they are run alone, and the others without them.
@@ -72,7 +73,13 @@ class Judge:
     case: Case
     runner: Runner
     context: Context
+    items: Mapping[str, ItemFacts] = field(default_factory=dict)
     confirmed: int = 0
+
+    def asks(self, suspect: Suspect, kind: str) -> bool:
+        """Whether the test's own code asks for ``docs``, ``code`` or ``files``."""
+        item = self.items.get(suspect.id)
+        return item is not None and kind in item.asks
 
     def on_head(self, run: TestRun, *, file: str, company: tuple[str, ...], on_base: Failure | None) -> Refused | None:
         """Why this test is no proof by what head does, or None where it passes."""
