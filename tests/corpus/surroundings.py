@@ -199,6 +199,30 @@ SHAPES = (
         proved={node("test_readme"): "assertion"},
     ),
     Shape(
+        name="documentation-that-an-old-test-runs",
+        row="23",
+        verdict=PASS,
+        reason="proved",
+        base={
+            "README.md": "    >>> total([0])\n    0\n",
+            TESTS: _EXAMPLES + "\n\ndef test_plain():\n    assert total([]) == 0\n",
+        },
+        head={PRICE: FIXED, "README.md": "    >>> total([1, 2])\n    3\n"},
+        proved={node("test_readme"): "assertion"},
+    ),
+    Shape(
+        name="documentation-that-an-old-test-looks-at",
+        row="19",
+        verdict=FAIL,
+        reason="passes_on_base",
+        base={
+            "README.md": "Prices.\n",
+            TESTS: _ROOT + "def test_readme():\n    assert 'Prices' in (ROOT / 'README.md').read_text()\n",
+        },
+        head={PRICE: FIXED, "README.md": "Prices, all of them.\n"},
+        refused={node("test_readme"): "passes_on_base"},
+    ),
+    Shape(
         name="documentation-that-pytest-collects",
         row="23",
         verdict=PASS,

@@ -704,6 +704,16 @@ def test_a_changed_data_file_selects_the_test_that_reads_it() -> None:
     assert unread.notes == ("no test was seen to read: tests/data/x.json",)
 
 
+def test_changed_documentation_chooses_who_reads_it_where_a_fix_has_no_other_test() -> None:
+    read = Sim(name=NEW, control=passes(), head=passes(opened=("README.md",)), changed=False)
+    change = case(test_files=frozenset(), documents=frozenset({"README.md"}))
+    came_to(judged(old(), read, change=change), PASS, "proved")
+    came_to(judged(old(), change=change), FAIL, "no_test")
+    came_to(judged(old(), read, change=change, claims=NO_FIX), NEUTRAL, "not_a_fix")
+    elsewhere = case(test_files=frozenset(), documents=frozenset({"docs/use.md"}))
+    came_to(judged(old(), read, change=elsewhere), FAIL, "no_test")
+
+
 def test_a_changed_conftest_alone_is_neutral() -> None:
     conftest = case(test_files=frozenset({"tests/conftest.py"}))
     through = Sim(name="test_x", control=passes(), base=passes())

@@ -119,6 +119,7 @@ def open_subject(
         "package_data": frozenset(c.path for c in found if _is_package_data(c, layout)),
         "test_files": frozenset(c.path for c in found if layout.is_test(c.path) and c.path.endswith(".py")),
         "test_data": frozenset(c.path for c in found if layout.is_test(c.path) and not c.path.endswith(".py")),
+        "documents": frozenset(c.path for c in found if layout.is_documentation(c.path)),
         "test_settings": any(_changes_settings(repository, c) for c in found),
         "dependencies": any(_changes_dependencies(repository, c) for c in found),
         "obstacles": tuple(_obstacles(repository, found, layout)),

@@ -97,12 +97,12 @@ def compare(case: Case, base: Items, head: Items, *, unstable: Ids[str] = (), mo
 
 
 def by_data(case: Case, runs: Iterable[TestRun], known: Candidates) -> dict[str, Through]:
-    """Tests that were seen to read a changed data file, besides those that are candidates already."""
+    """Tests that were seen to read changed data or documentation, besides those that are candidates already."""
     return {
         run.id: Through.DATA
         for run in runs
         if run.evidence is not None
-        and case.test_data & set(run.evidence.opened)
+        and (case.test_data | case.documents) & set(run.evidence.opened)
         and run.id not in known.chosen
         and run.id not in known.unsupported
         and run.id not in known.unstable

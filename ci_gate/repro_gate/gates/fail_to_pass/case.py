@@ -80,7 +80,7 @@ class Case:
     """A change as the gate sees it. Paths are relative to the tree and posix.
 
     ``packages`` are the product's own top-level names; ``test_data`` changed files below test
-    roots (or matched by a declared glob) that are no Python; ``package_data`` those of the
+    roots (or matched by a declared glob) that are no Python; ``documents`` changed documentation; ``package_data`` data of the
     product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked for;
     ``unbuilt`` says why the product must be built where nothing builds it.
     """
@@ -93,6 +93,7 @@ class Case:
     package_data: frozenset[str] = frozenset()
     test_files: frozenset[str] = frozenset()
     test_data: frozenset[str] = frozenset()
+    documents: frozenset[str] = frozenset()
     test_settings: bool = False
     dependencies: bool = False
     network_allowed: frozenset[str] = frozenset()

@@ -252,8 +252,10 @@ class _Proof:
     # -- first runs -----------------------------------------------------------------------
 
     def _discover_head(self, head: Collection, files: set[str]) -> dict[str, TestRun]:
-        # Any test may read data, and whoever says that no behaviour changes speaks of all tests.
-        every = bool(self.case.test_data) or self.claims.is_refactor
+        # Any test may read data, and whoever says that no behaviour changes speaks of all tests. Documentation changes
+        # often and is read seldom: it is asked for where a fix has no other test.
+        alone = bool(self.case.documents) and self.claims.is_fix and not self.candidates.chosen
+        every = bool(self.case.test_data) or self.claims.is_refactor or alone
         tests = [test for test, item in head.items.items() if every or item.file in files]
         return self._discover(HEAD, [test for test in tests if test not in self.candidates.unstable])
 
