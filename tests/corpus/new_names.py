@@ -22,6 +22,47 @@ class Prices(list):
 def total(prices):
     return sum(prices[1:])
 """
+_FIELDS = """\
+from shop.price import Price
+
+
+def test_default():
+    assert Price(value=1).currency == "EUR"
+
+def test_given():
+    assert Price(value=1, currency="USD").currency == "USD"
+
+def test_equal():
+    assert Price(value=1, currency="USD") != Price(value=1, currency="EUR")
+
+def test_takes():
+    assert Price(value=1, currency="USD")
+
+def test_field():
+    assert "currency" in Price.%s
+"""
+
+
+def _field(
+    name: str, price: str, fields: str, codes: dict[str, str], *, before: str = "", reason: str = "new_api"
+) -> Shape:
+    """A class that is made from its fields gets one more; ``before`` is how base writes it."""
+    head = price + "    currency: str = 'EUR'\n" if not before else price
+    return Shape(
+        name=name,
+        row="signature change",
+        verdict=PASS,
+        reason=reason,
+        title="feat: currencies",
+        base={PRICE: f"{before or price}\n\n{BROKEN}"},
+        head={PRICE: f"{head}\n\n{BROKEN}", **with_tests(_FIELDS % fields)},
+        proved={node("test_default"): "missing_symbol", **{node(test): code for test, code in codes.items()}},
+        refused={node("test_takes"): "import_only", node("test_field"): "import_only"},
+    )
+
+
+_BY_ARGUMENT = {"test_given": "signature_mismatch", "test_equal": "signature_mismatch"}
+_TUPLE = "import collections\n\nPrice = collections.namedtuple('Price', 'value')\n"
 
 SHAPES = (
     Shape(
@@ -263,5 +304,25 @@ SHAPES = (
         },
         proved={node("test_limit"): "missing_symbol", node("test_most"): "missing_symbol"},
         refused={node("test_there"): "import_only"},
+    ),
+    _field(
+        "new-field-of-a-named-tuple",
+        "from typing import NamedTuple\n\n\nclass Price(NamedTuple):\n    value: int\n",
+        "_fields",
+        _BY_ARGUMENT,
+    ),
+    _field(
+        "new-field-of-a-named-tuple-by-call",
+        _TUPLE.replace("'value'", "['value', 'currency'], defaults=['EUR']"),
+        "_fields",
+        _BY_ARGUMENT,
+        before=_TUPLE,
+    ),
+    _field(
+        "new-field-of-a-model",
+        "import pydantic\n\n\nclass Price(pydantic.BaseModel, extra='forbid'):\n    value: int\n",
+        "model_fields",
+        {"test_given": "test_exception", "test_equal": "test_exception"},
+        reason="proved",
     ),
 )

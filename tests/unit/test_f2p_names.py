@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from repro_gate.gates.fail_to_pass.hollow import Elsewhere
 from repro_gate.gates.fail_to_pass.names import with_names, with_sayings
-from repro_gate.gates.fail_to_pass.symbols import passed_on, surface
+from repro_gate.gates.fail_to_pass.symbols import made_fields, passed_on, surface
 from tests.unit.simulated_bench import product
 
 BASE = """\
@@ -196,3 +197,55 @@ def test_a_new_field_is_taken_and_not_kept(how: str) -> None:
     assert given == price(value=1, kind="gross", currency="CHF", notes=[3])
     assert given != price(value=2, kind="gross")
     assert list(inspect.signature(price).parameters) == ["value", "kind", "currency", "notes"]
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        ("class Price(typing.NamedTuple):\n    value: int\n", "    currency: str = 'EUR'\n"),
+        ("class Price(NamedTuple):\n    value: int\n    kind: str = 'net'\n", "    currency: str = 'EUR'\n"),
+        ("class Price(pydantic.BaseModel, extra='forbid'):\n    value: int\n", "    currency: str = 'EUR'\n"),
+    ],
+)
+def test_a_new_field_of_a_tuple_or_model_is_taken_and_not_kept(base: str, head: str) -> None:
+    base = "import typing\nimport pydantic\nfrom typing import NamedTuple\n" + base
+    price = loaded(base, base + head)["Price"]
+    given = price(value=1, currency="USD")
+    assert given.value == 1
+    assert given.currency not in ("USD", "EUR")
+    assert given == price(value=1, currency="CHF") == price(value=1)
+    assert given != price(value=2, currency="USD")
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        ("namedtuple('Price', 'value')", "namedtuple('Price', 'value currency', defaults=['EUR'])"),
+        ("namedtuple('Price', ['value'])", "namedtuple('Price', ('value', 'currency'), defaults=['EUR'])"),
+        (
+            "typing.NamedTuple('Price', [('value', int)])",
+            "typing.NamedTuple('Price', [('currency', str), ('value', int)])",
+        ),
+    ],
+)
+def test_a_new_field_of_a_tuple_made_by_a_call_is_taken_and_not_kept(base: str, head: str) -> None:
+    start = "import typing\nfrom collections import namedtuple\nPrice = "
+    price = loaded(f"{start}{base}\n", f"{start}{head}\n")["Price"]
+    given = price(value=1, currency="USD")
+    assert (given.value, given.currency == "USD") == (1, False)
+    assert given == price(value=1, currency="CHF")
+    found = surface([product(f"{start}{base}\n", f"{start}{head}\n")], frozenset({"pkg"}))
+    assert found.symbols == {"pkg.mod:Price.currency"}
+    assert "Price" in found.signatures
+
+
+@pytest.mark.parametrize(
+    "text", ["P = namedtuple('P', x)", "P = namedtuple('P')", "P = f('P', 'x')", "P, Q = 1, 2", "P: int = 1"]
+)
+def test_what_makes_no_named_tuple_that_can_be_read_has_no_fields(text: str) -> None:
+    assert made_fields(ast.parse(text).body[0]) == ()
+
+
+def test_a_named_tuple_that_loses_a_field_is_as_on_base() -> None:
+    start = "from collections import namedtuple\nP = namedtuple"
+    assert with_names(f"{start}('P', 'x y')\n", f"{start}('P', 'x z')\n") is None

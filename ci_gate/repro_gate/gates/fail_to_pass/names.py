@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from repro_gate.gates.fail_to_pass.hollow import Elsewhere, Filling, is_only_declared, real_body, stand_in
-from repro_gate.gates.fail_to_pass.symbols import Function, parse, targets
+from repro_gate.gates.fail_to_pass.symbols import Function, made_fields, parse, targets
 
 # They name the module's version, authors and exports: saying them is what they do.
 _SAYS = re.compile(
@@ -48,6 +48,29 @@ for _name in {names!r}:
             setattr({owner}, _name, property(lambda _self, _kept={kept}: _kept, lambda _self, _value: None))
     except Exception:
         pass
+"""
+# Named tuples and pydantic's models keep it out of the reach of properties: there it is exchanged once they are made.
+_EXCHANGE = """\
+def _exchange(_owner, _names, _kept):
+    def _new(_cls, *_by, _plain=_owner.__new__, **_named):
+        _values = zip(_cls._fields, _plain(_cls, *_by, **_named))
+        return tuple.__new__(_cls, [_kept if _name in _names else _value for _name, _value in _values])
+
+    def _init(_self, *_by, _plain=_owner.__init__, **_named):
+        _plain(_self, *_by, **_named)
+        vars(_self).update(dict.fromkeys(_names & set(vars(_self)), _kept))
+
+    try:
+        if issubclass(_owner, tuple):
+            _owner.__new__ = staticmethod(_new)
+        elif hasattr(_owner, "__pydantic_fields__") or hasattr(_owner, "__fields__"):
+            _owner.__init__ = _init
+    except Exception:
+        pass
+
+
+_exchange({owner}, frozenset({names!r}), {kept})
+del _exchange
 """
 
 
@@ -143,7 +166,7 @@ class _Merger:
         elif isinstance(head, ast.Assign | ast.AnnAssign) and all(map(_SAYS.match, defined(base))):
             yield head
         else:
-            yield base
+            yield from _tuple(base, head)
 
     def _class(self, base: ast.ClassDef, head: ast.ClassDef, owner: str) -> Iterator[ast.stmt]:
         own = {name for statement in base.body for name in defined(statement)}
@@ -155,9 +178,9 @@ class _Merger:
         if attributes and not closed:
             base.body += ast.parse("\n".join(f"{name} = {_OBJECT}" for name in attributes)).body
         yield base
-        if new and not closed and not owner:
-            yield from ast.parse(_STRIP.format(names=tuple(new), owner=qualified)).body
-            yield from ast.parse(_TAKE.format(names=tuple(new), owner=qualified, kept=_OBJECT)).body
+        fixed = [_STRIP, _TAKE] if not closed else []
+        for script in [*fixed, _EXCHANGE] if new and not owner and (fixed or _is_tuple(base)) else ():
+            yield from ast.parse(script.format(names=tuple(new), owner=qualified, kept=_OBJECT)).body
 
 
 class _Hollow(ast.NodeTransformer):
@@ -230,6 +253,22 @@ class _Hollow(ast.NodeTransformer):
             if self._keep_calls:
                 return value
         return ast.parse(_OBJECT, mode="eval").body
+
+
+def _is_tuple(owner: ast.ClassDef) -> bool:
+    return any(ast.unparse(each).rpartition(".")[2] == "NamedTuple" for each in owner.bases)
+
+
+def _tuple(base: ast.stmt, head: ast.stmt | None) -> Iterator[ast.stmt]:
+    """A statement of base; head's where that makes the same named tuple with more fields, which keep nothing."""
+    olds, all_of_it = made_fields(base), made_fields(head) if head is not None else ()
+    new = tuple(name for name in all_of_it if name not in olds)
+    if head is None or not olds or not new or not set(olds) <= set(all_of_it):
+        yield base
+        return
+    (owner,) = defined(base)
+    yield head
+    yield from ast.parse(_EXCHANGE.format(names=new, owner=owner, kept=_OBJECT)).body
 
 
 def _apart(statements: Iterable[ast.stmt], known: set[str]) -> Iterator[ast.stmt]:

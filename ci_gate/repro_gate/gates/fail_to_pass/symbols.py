@@ -167,6 +167,7 @@ def _names(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, str]]:
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target in targets(statement):
                 yield prefix + target, ast.dump(statement)
+                yield from ((f"{prefix}{target}.{name}", name) for name in made_fields(statement) if not prefix)
         elif isinstance(statement, (ast.If, ast.Try, ast.With)):
             yield from _names(_inner(statement), prefix)
 
@@ -209,6 +210,27 @@ def _fields(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield node.name, tuple(name for each in node.body for name in _field(each))
+        elif isinstance(node, ast.Assign) and made_fields(node):
+            yield from ((target, made_fields(node)) for target in targets(node))
+
+
+def made_fields(statement: ast.stmt) -> tuple[str, ...]:
+    """The fields of a named tuple that a call makes (``P = namedtuple("P", "x y")``), or none."""
+    if not isinstance(statement, ast.Assign) or [type(each) for each in statement.targets] != [ast.Name]:
+        return ()
+    call = statement.value
+    if not isinstance(call, ast.Call) or len(call.args) < 2:
+        return ()
+    if ast.unparse(call.func).rpartition(".")[2] not in ("namedtuple", "NamedTuple"):
+        return ()
+    try:
+        fields = ast.literal_eval(call.args[1])
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pairs = call.args[1].elts if isinstance(call.args[1], ast.List | ast.Tuple) else []
+        firsts = [each.elts[0] for each in pairs if isinstance(each, ast.Tuple) and each.elts]
+        fields = [each.value for each in firsts if isinstance(each, ast.Constant)]
+    listed = fields.replace(",", " ").split() if isinstance(fields, str) else fields
+    return tuple(map(str, listed)) if isinstance(listed, list | tuple) else ()
 
 
 def _field(statement: ast.stmt) -> Iterator[str]:
