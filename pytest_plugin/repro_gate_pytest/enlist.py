@@ -14,7 +14,7 @@ import runpy
 import sys
 from typing import Any
 
-from repro_gate_pytest import axes, children, counters, evidence, failure, lenient, lines, offspring, wire
+from repro_gate_pytest import axes, children, counters, evidence, failure, lenient, lines, offspring, testfiles, wire
 from repro_gate_pytest.channel import Channel
 
 
@@ -33,6 +33,7 @@ class Enlistment:
         self.tree: str = self.start["tree"]
         self.fork = bool(self.start["fork"])
         self.notes: list[str] = []
+        testfiles.name(self.start.get("tests", ()))
         self.facts = bool(self.start.get("facts"))
         self.observers: list[Any] = []  # what is asked for: begin() and end() around each test
         self.lines: lines.Lines | None = None

@@ -18,7 +18,7 @@ import warnings
 from typing import Any, Callable
 
 from repro_gate_pytest import children as processes
-from repro_gate_pytest.wire import TEST_PATH as _TEST_PATH
+from repro_gate_pytest.testfiles import is_test as _is_test
 
 _MOST = 50  # of each kind, per test
 _MOST_OPENED = 400
@@ -240,7 +240,7 @@ def _on_text_tool(args: tuple[Any, ...]) -> None:
     where = args[2] if len(args) > 2 and isinstance(args[2], (str, bytes, os.PathLike)) else _getcwd()
     paths = [_normpath(_join(_fsdecode(where), word)) for word in words if word.endswith(".py")]
     reader, by_another = _reader()
-    if by_another or not reader or not _TEST_PATH.search(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
+    if by_another or not reader or not _is_test(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
         return
     for path in paths:
         if in_tree(path):
@@ -288,7 +288,7 @@ def _on_read(path: str, source: bool) -> None:
         return
     relative = relative.replace(os.sep, "/")
     _note(_State.opened, relative, _MOST_OPENED)
-    if source and not by_another and _TEST_PATH.search(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
+    if source and not by_another and _is_test(reader[len(_State.roots[0]) :].replace(os.sep, "/")):
         _note(_State.sources, relative)
 
 

@@ -14,7 +14,7 @@ import tempfile
 import traceback
 from typing import Any
 
-from repro_gate_pytest import wire
+from repro_gate_pytest import testfiles, wire
 
 _MOST_FRAMES = 60
 _MOST_WRAPPERS = 5
@@ -80,7 +80,7 @@ class Zones:
             relative = path[len(self._root) :]
             if "site-packages/" in relative:
                 return "3rd party", relative.partition("site-packages/")[2]
-            test = path in self._tests or wire.TEST_PATH.search(relative) is not None
+            test = path in self._tests or testfiles.is_test(relative)
             return ("Test" if test else "Product"), relative
         for stdlib in _STDLIB:
             if path.startswith(stdlib):

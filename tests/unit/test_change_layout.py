@@ -119,6 +119,20 @@ SHOP = ("shop/__init__.py", "shop/price.py", "shop/check_price.py", "checks/pric
         ([], ["a", "b"], ("a/__init__.py", "b/__init__.py", "c/x.py"), set()),  # every package
         ([], ["a"], ("a/__init__.py", "a/x.py", "a/test_x.py"), {"a/test_x.py"}),  # the only package
         ([], ["code"], ("code/a/__init__.py", "b/__init__.py"), set()),
+        # nothing else could be the product
+        ([], ["code"], ("code/a.py", "code/test_b.py", "setup.py", "docs/conf.py"), {"code/test_b.py"}),
+        ([], ["a", "b"], ("a/x.py", "a/test_y.py", "b/z.py"), {"a/test_y.py"}),
+        (["*.py"], ["code"], ("code/a.py", "setup.py"), {"code/a.py"}),
+        # a module whose own test stands beside it is code
+        ([], ["shop", "more"], (*SHOP, "more/rates.py", "more/test_rates.py"), {"more/test_rates.py"}),
+        (
+            ["check_*.py"],
+            ["more"],
+            (*SHOP, "more/rates.py", "more/check_rates.py"),
+            {"shop/check_price.py", "more/check_rates.py"},
+        ),
+        ([], ["more"], (*SHOP, "more/rates.py", "more/test_prices.py"), {"more/rates.py", "more/test_prices.py"}),
+        (["*.py"], ["more"], (*SHOP, "more/rates.py", "more/test_rates.py"), {"more/rates.py", "more/test_rates.py"}),
     ],
 )
 def test_pytests_own_settings_say_what_a_test_is(
@@ -128,6 +142,13 @@ def test_pytests_own_settings_say_what_a_test_is(
     layout = layout_of(paths, pyproject=b'[project]\nname = "shop"\n', settings=[NamesOfTests(), said])
     assert {path for path in paths if layout.is_test(path)} == tests
     assert not any(layout.is_product(path) for path in tests)
+
+
+def test_code_below_testpaths_with_its_test_beside_it_is_product() -> None:
+    said = [NamesOfTests(folders=("tools", "."))]
+    paths = (*SHOP, "tools/rates.py", "tools/test_rates.py", "odd/a.py", "odd/test_a.py")
+    assert layout_of(paths, settings=said).product == ("shop", "tools")
+    assert layout_of(paths).product == ("shop",)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from repro_gate.model import Failure
-from repro_gate_pytest import failure
+from repro_gate_pytest import failure, testfiles
 
 
 @pytest.fixture
@@ -144,6 +144,14 @@ def test_exceptions_that_cannot_be_shown_are_described_all_the_same(describe: Ca
 def test_files_of_the_tree_are_sorted_into_zones(tmp_path: Path, path: str, zone: str) -> None:
     zones = failure.Zones(str(tmp_path), frozenset())
     assert zones.place(str(tmp_path / path))[0] == zone
+
+
+def test_files_that_the_gate_names_are_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testfiles._State, "named", frozenset())
+    testfiles.name(["checks/helper.py"])
+    zones = failure.Zones(str(tmp_path), frozenset())
+    found = {path: zones.place(str(tmp_path / path))[0] for path in ("checks/helper.py", "helper.py", "tests/a.py")}
+    assert found == {"checks/helper.py": "Test", "helper.py": "Product", "tests/a.py": "Test"}
 
 
 def test_files_outside_the_tree_are_sorted_into_zones(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ _DEPENDENCY_FILES = (
 _TOOLING = frozenset(
     {"benchmark", "benchmarks", "bench", "ci", "doc", "docs", "example", "examples", "scripts", "tasks", "tools"}
 )
+_TOOLS = frozenset({"setup.py", "noxfile.py", "fabfile.py", "conftest.py"})
 _PROSE_FOLDERS = frozenset(
     {"doc", "docs", "examples", ".github", ".circleci", ".gitlab", "LICENSES", "changelog.d", "news"}
 )
@@ -194,25 +195,56 @@ def layout_of(
     names = tuple(dict.fromkeys(p for each in settings for p in each.files if not fnmatchcase("x.py", _name(p))))
     named = Layout(test_globs=tuple(test_globs), test_names=names, product_folders=frozenset(_product_folders(known)))
     folders = [folder for each in settings for folder in each.folders]
-    plain = dataclasses.replace(named, test_folders=tuple(dict.fromkeys(_only_tests(folders, known, data, named))))
+    any_is_one = any(fnmatchcase("x.py", _name(pattern)) for each in settings for pattern in each.files)
+    code = frozenset[str]() if any_is_one else frozenset(_tested_beside(folders, known, named))
+    plain = dataclasses.replace(
+        named, test_folders=tuple(dict.fromkeys(_only_tests(folders, known, data, named, None if any_is_one else code)))
+    )
     roots = {root for root in _product_roots(known, data, plain) if not plain.is_test(f"{root}/x")}
+    if roots:  # else whatever is no test counts
+        roots |= {str(PurePosixPath(path).parent) for path in code}
     return dataclasses.replace(plain, product=tuple(sorted(roots)))
 
 
 def _only_tests(
-    folders: Sequence[str], paths: frozenset[str], pyproject: dict[str, Any], named: Layout
+    folders: Sequence[str],
+    paths: frozenset[str],
+    pyproject: dict[str, Any],
+    named: Layout,
+    code: frozenset[str] | None,
 ) -> Iterator[str]:
-    """Those of pytest's ``testpaths`` that are no product with tests beside its code."""
+    """Those of pytest's ``testpaths`` that are no product with tests beside its ``code``; None where any module is a test."""
     sure = [*_declared(pyproject), "src", *_project_names(pyproject)]
     roots = [root for root in dict.fromkeys(sure) if _is_there(root, paths)]
     every = frozenset(root for root in _product_roots(paths, pyproject, named) if not named.is_test(f"{root}/x"))
-    if every and all(any(_matches(root, folder) for folder in folders) for root in every):
+    modules = [path for path in paths if _is_code(path) and not named.is_test(path)] if code is not None else []
+    left = every or modules
+    if left and all(any(_matches(path, folder) for folder in folders) for path in left):
         return  # else nothing would be left
     for folder in folders:
         product = any(_matches(root, folder) or _matches(folder, root) for root in roots)
         inside = any(_matches(root, f"{folder}/*") for root in every)
-        if not (product or inside or folder in ("", ".")):
+        beside = any(_matches(path, folder) for path in code or ())
+        if not (product or inside or beside or folder in ("", ".")):
             yield folder
+
+
+def _is_code(path: str) -> bool:
+    """Whether a file may be product where nothing tells what is: a module that is no tool of the project's."""
+    folder, _, name = path.rpartition("/")
+    return path.endswith(".py") and folder.split("/")[0] not in _TOOLING and name not in _TOOLS
+
+
+def _tested_beside(folders: Sequence[str], paths: frozenset[str], named: Layout) -> Iterator[str]:
+    """Modules below pytest's ``testpaths`` whose own test stands in the same folder: they are code, with tests beside it."""
+    for path in paths:
+        pure = PurePosixPath(path)
+        below = any(_matches(path, folder) for folder in folders if folder not in ("", "."))
+        if pure.suffix != ".py" or not below or named.is_test(path):
+            continue
+        patterns = ("test_*.py", "*_test.py", *map(_name, named.test_names))
+        if any(str(pure.with_name(each.replace("*", pure.stem))) in paths for each in patterns):
+            yield path
 
 
 def _product_folders(paths: frozenset[str]) -> Iterator[str]:

@@ -275,7 +275,7 @@ class Run:
     def _stack(self, lane: _Lane, *, crash: bool) -> stacks.Left:
         """Where a test hung or crashed, if it could still say so."""
         facts = lane.worker.facts
-        tests = frozenset(file for _, file in facts.tests)
+        tests = frozenset(file for _, file in facts.tests).union(lane.worker.test_files)
         tree = lane.worker.view_of_tree()
         return stacks.read(lane.pipe.path, crash=crash, tree=tree, roots=facts.ready.get("roots", {}), tests=tests)
 

@@ -58,6 +58,11 @@ def bootstrap(root: str) -> str:
     return f"import sys; sys.path.append({root!r}); from repro_gate_pytest import enlist; enlist.main()"
 
 
+def is_called_test(path: str) -> bool:
+    """Whether a test process takes a file of the tree for one of tests without being told."""
+    return wire.TEST_PATH.search(path) is not None
+
+
 arrange = wire.arrange
 leaves_checkout = wire.leaves_checkout
 

@@ -154,6 +154,11 @@ class Worker:
         self._runs = 0
         self.last_used = 0
 
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """Those of tests that are not called so."""
+        return self._project.test_files
+
     def prepare(self, template: Path, rewritten: str = "") -> None:
         """Make the directories, with a fresh copy of the tree. Raises DiskFull.
 
@@ -232,6 +237,7 @@ class Worker:
             "lenient": project.lenient.to_json() if project.lenient else None,
             "lines": {path: sorted(lines) for path, lines in project.watch.items()},
             "record": list(project.record),
+            "tests": list(project.test_files),
         }
         return {name: value for name, value in asked.items() if value}
 

@@ -269,6 +269,7 @@ class _Check:
             watched=subject.watched,
             product=self._recorded(subject, wanted),
             only_recorded=self._only_recorded,
+            test_files=subject.test_files,
         )
         bench, provision = workplace.open()
         self.notes += provision.notes

@@ -24,6 +24,7 @@ from repro_gate.change import (
     apply,
     changed_lines,
     changes,
+    entries,
     is_dependency_file,
     is_mixed_file,
     layout_between,
@@ -35,7 +36,7 @@ from repro_gate.change import (
 )
 from repro_gate.change.layout import is_configuration, is_prose, is_pytest_file
 from repro_gate.environment import OnDisk, import_roots
-from repro_gate.experiment import decoded, encoded
+from repro_gate.experiment import decoded, encoded, is_called_test
 from repro_gate.gates.coverage import ChangedFile, Same, compare
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
@@ -51,7 +52,7 @@ _VERSION_FILE = re.compile(r"_*version(\.[a-z]+)?", re.IGNORECASE)
 class Subject:
     """A change with its trees: base as it is (CONTROL), base with head's tests (BASE), and head.
 
-    Lines are numbers that can run; ``facts`` are the fields of a gate's ``Case`` that git knows.
+    Lines are numbers that can run; ``test_files`` are those of tests that are not called so; ``facts`` are the fields of a gate's ``Case`` that git knows.
     """
 
     pair: Pair
@@ -64,6 +65,7 @@ class Subject:
     notes: tuple[str, ...]
     differing: tuple[ChangedFile, ...] = ()
     roots: tuple[str, ...] = ()
+    test_files: tuple[str, ...] = ()
 
     @property
     def guards(self) -> tuple[str, ...]:
@@ -136,7 +138,14 @@ def open_subject(
         notes=tuple(dict.fromkeys(notes)),
         differing=tuple(_differing(repository, found, layout, roots)),
         roots=roots,
+        test_files=tuple(_other_test_files(repository, pair, layout)),
     )
+
+
+def _other_test_files(repository: Repository, pair: Pair, layout: Layout) -> list[str]:
+    """Python files of tests, on either side, that are not called as tests are: a test process must be told."""
+    paths = {entry.path for sha in (pair.base_sha, pair.head_sha) for entry in entries(repository, sha)}
+    return sorted(path for path in paths if path.endswith(".py") and layout.is_test(path) and not is_called_test(path))
 
 
 def write_trees(

@@ -52,6 +52,7 @@ class Workplace:
     watched: Watched = field(default=_nothing)
     product: Callable[[Side], tuple[str, ...]] = field(default=_no_files)
     only_recorded: bool = False
+    test_files: tuple[str, ...] = ()
 
     def open(self) -> tuple[LabBench, Provision]:
         """The bench, to be closed by the caller. Raises PrepareFailed, MissingTool, ConfigError or DiskFull."""
@@ -72,6 +73,7 @@ class Workplace:
             exclude=settings.exclude,
             max_tree_bytes=settings.max_tree_mib * 2**20,
             network=settings.network,
+            test_files=self.test_files,
         )
         bench = LabBench(
             project=project,
