@@ -498,6 +498,8 @@ def test_package_data_that_nobody_opens_is_surroundings_to_who_asks_for_files() 
     files = frozenset({"files"})
     assert restored(asks=files) == (PRODUCT,)
     assert restored() == (PRODUCT, "pkg/rates.json")
+    by_a_child = passes(**NEW_LINES, children=("python",))
+    assert restored(asks=files, head=by_a_child) == (PRODUCT, "pkg/rates.json")
     assert restored(asks=files, head=passes(**NEW_LINES, opened=("pkg/rates.json",))) == (PRODUCT, "pkg/rates.json")
 
 

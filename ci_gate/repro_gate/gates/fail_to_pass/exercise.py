@@ -86,7 +86,10 @@ def unread(case: Case, runs: Iterable[TestRun], head: Collection) -> frozenset[s
     """Changed package data that nothing was seen to open, beside changed code: whether it is there is all one can ask."""
     if not watched(case.product, head=True) and not watched(case.product, head=False):
         return frozenset()
-    opened = {path for run in runs if run.evidence is not None for path in run.evidence.opened}
+    seen = [run.evidence for run in runs if run.evidence is not None]
+    if any(_starts_processes(each) for each in seen):
+        return frozenset()  # who knows what they read
+    opened = {path for each in seen for path in each.opened}
     return case.package_data - opened - set(head.import_opened)
 
 

@@ -141,10 +141,12 @@ def check_wording(judge: Judge, suspects: Iterable[Suspect]) -> None:
 
 def check_descriptions(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse, of those whose own code asks for docstrings, annotations or code objects, whoever needs head's."""
-    asking = [each for each in suspects if judge.asks(each, "docs") or judge.asks(each, "code")]
-    texts = [(each.path, described(each.head, each.base)) for each in judge.case.product]
-    stage = _made(Side.DESCRIBED, texts)
-    _refuse_failing(judge, stage, asking, "it looks at docstrings, annotations or code objects of what changed")
+    of_code = [each for each in suspects if judge.asks(each, "code")]
+    of_docs = [each for each in suspects if judge.asks(each, "docs") and each not in of_code]
+    for asking, alone in ((of_code, False), (of_docs, True)):
+        texts = [(each.path, described(each.head, each.base, docstrings_alone=alone)) for each in judge.case.product]
+        stage = _made(Side.DESCRIBED, texts)
+        _refuse_failing(judge, stage, asking, "it looks at docstrings, annotations or code objects of what changed")
 
 
 def fail_by_docstrings(judge: Judge, suspects: Sequence[Suspect]) -> set[str]:
