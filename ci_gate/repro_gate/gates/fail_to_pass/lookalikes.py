@@ -144,18 +144,21 @@ def check_descriptions(judge: Judge, suspects: Iterable[Suspect]) -> None:
     of_code = [each for each in suspects if judge.asks(each, "code")]
     of_docs = [each for each in suspects if judge.asks(each, "docs") and each not in of_code]
     for asking, alone in ((of_code, False), (of_docs, True)):
-        texts = [(each.path, described(each.head, each.base, docstrings_alone=alone)) for each in judge.case.product]
-        stage = _made(Side.DESCRIBED, texts)
+        stage = _described(judge.case, docstrings_alone=alone) if asking else None
         _refuse_failing(judge, stage, asking, "it looks at docstrings, annotations or code objects of what changed")
 
 
 def fail_by_docstrings(judge: Judge, suspects: Sequence[Suspect]) -> set[str]:
     """The tests that fail on head once the docstrings that changed are base's."""
-    texts = [(each.path, described(each.head, each.base, docstrings_alone=True)) for each in judge.case.product]
-    stage = _made(Side.DESCRIBED, texts)
+    stage = _described(judge.case, docstrings_alone=True) if suspects else None
     if stage is None:
         return set()
     return {each.id for each, run in _under_their_conditions(judge, stage, suspects) if _fails(run)}
+
+
+def _described(case: Case, *, docstrings_alone: bool) -> Stage | None:
+    texts = [(each.path, described(each.head, each.base, docstrings_alone=docstrings_alone)) for each in case.product]
+    return _made(Side.DESCRIBED, texts)
 
 
 def _made(side: Side, texts: Iterable[tuple[str, str | None]]) -> Stage | None:
