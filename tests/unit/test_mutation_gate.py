@@ -72,8 +72,19 @@ def test_a_survivor_is_confirmed_on_disk_by_its_tests_and_all_of_the_change_and_
         ("must-die", "fork", True),
         ("null", "disk", True),
         ("must-die", "disk", True),
-        ("null", "suite", True),
         ("must-die", "suite", True),
+    ], "where all tests pass with it, a null control could excuse nothing"
+
+
+def test_a_test_that_passes_in_no_run_of_the_whole_suite_on_disk_excuses_no_survivor() -> None:
+    def in_forks_alone(seen: Seen) -> Outcome:
+        return Outcome.FAILED if seen.mode is Mode.FRESH else Outcome.PASSED
+
+    found = judged({OLD: catches(), OTHER: in_forks_alone}, A, covering=lambda _mutant: (OLD,))
+    assert found.outcomes == {"a": "survived"}
+    assert [(each.kind, each.exposed) for each in found.report.controls if each.way == "suite"] == [
+        ("null", (OTHER,)),
+        ("must-die", ()),
     ]
 
 
@@ -129,7 +140,7 @@ def test_the_suite_is_asked_last_and_by_no_more_mutants_than_fit() -> None:
         *many,
         covering=lambda _mutant: (OLD,),
         seconds={OLD: 1.0, OTHER: 9.0},
-        policy={"batch": 2, "budget_seconds": 61.0},
+        policy={"batch": 2, "budget_seconds": 57.0},
         bench={"took": 4.0},
     )
     assert found.outcomes == {"m0": "survived", "m1": "survived", "m3": "killed"}

@@ -54,6 +54,12 @@ class Controls:
             found[mutant.id] = ground
         return found
 
+    def spare_null(self, mutants: Iterable[Mutant], way: Way, seen: Observed) -> None:
+        """Where every test passed with these mutants there is nothing that a null control could excuse. None is run then."""
+        for mutant in mutants:
+            tests = self.asking.case.selection(mutant, way)
+            self._grounds.setdefault(_key(mutant, tests, way), _ground(seen, tests))
+
     def _run_nulls(self, tried: Iterable[_Tried], way: Way) -> None:
         owed = {_key(*each, way=way): each for each in tried}
         owed = {key: each for key, each in owed.items() if key not in self._grounds}

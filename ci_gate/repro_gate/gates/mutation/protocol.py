@@ -159,7 +159,7 @@ class _Run:
     def _whole_suite(self) -> None:
         """All at once first. Then as many as fit one after the other: how many really run at once is the bench's affair."""
         waiting = self.for_suite
-        if len(waiting) > 1 and self.policy.clock() + self._of_suite(waiting[0]) < self.deadline:
+        if waiting and self.policy.clock() + self._of_suite(waiting[0]) < self.deadline:
             settled = self.trials.all_missed(waiting)
             waiting = [
                 mutant

@@ -82,13 +82,17 @@ class Trials:
 
         Group testing (Dorfman 1943): most that come so far are missed, and a run of the suite is dear.
         """
-        grounds = self.controls.grounds(mutants, Way.SUITE)
-        tests = grounds[mutants[0].id].tests
+        tests = self.asking.case.selection(mutants[0], Way.SUITE)
         request = self.asking.together(mutants, tests)
-        if request is None or any(ground.why or ground.tests != tests for ground in grounds.values()):
+        if request is None:
             return {}
         (result,) = self.bench.run([request])
         seen = observe(result, tests)
+        if not seen.broken and all(seen.passed(test) for test in tests):
+            self.controls.spare_null(mutants, Way.SUITE, seen)
+        grounds = self.controls.grounds(mutants, Way.SUITE)
+        if any(ground.why or ground.tests != tests for ground in grounds.values()):
+            return {}
         found: dict[str, Settled] = {}
         for mutant in mutants:
             ground = grounds[mutant.id]
