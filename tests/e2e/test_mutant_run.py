@@ -162,4 +162,7 @@ def test_help_and_a_missing_report_are_as_for_every_command(shell: Shell, place:
     assert "show" in shell.gate("mutant", "--help", cwd=place).out
     done = shell.gate("mutant", "show", BOUNDARY.mutant.id, cwd=place)
     assert done.code == 2
+    assert "No check has left a report here." in done.words
+    done = shell.gate("mutant", "show", BOUNDARY.mutant.id, "--report", "report.json", cwd=place)
+    assert done.code == 2
     assert "Cannot read report.json: No such file or directory." in done.words
