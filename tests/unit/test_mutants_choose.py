@@ -86,14 +86,29 @@ def test_the_laws_of_a_choice(mutants: list[Mutant], seed: str, most: int, chanc
         assert one[0] < next_one[0] or rank(one[1].operator) <= rank(next_one[1].operator)
 
 
-@given(several(), st.integers(0, 12), st.integers(0, 60))
-def test_file_by_file_the_same_are_chosen_as_of_all_at_once(mutants: list[Mutant], most: int, most_text: int) -> None:
+@given(several(), st.integers(0, 12), st.none() | st.integers(0, 60))
+def test_file_by_file_the_bounds_hold_and_without_texts_the_same_are_chosen(
+    mutants: list[Mutant], most: int, most_text: int | None
+) -> None:
     mutants = [dataclasses.replace(each, text="x" * (1 + each.line)) for each in mutants]
     kept: tuple[Mutant, ...] = ()
+    left = 0
     for file in "ab":
-        kept = choose((*kept, *(each for each in mutants if each.file == file)), "head", most, most_text).chosen
-    choice = choose(mutants, "head", most, most_text)
-    assert kept == choice.chosen
+        choice = choose((*kept, *(each for each in mutants if each.file == file)), "head", most, most_text)
+        kept, left = choice.chosen, left + len(choice.left_out)
     assert len(kept) <= most
-    assert sum(len(each.text) for each in kept) <= most_text
-    assert len(choice.chosen) + len(choice.left_out) == len(mutants)
+    assert len(kept) + left == len(mutants)
+    if most_text is None:
+        assert kept == choose(mutants, "head", most).chosen
+    else:
+        assert sum(len(each.text) for each in kept) <= most_text
+
+
+def test_what_did_not_fit_with_its_own_file_leaves_its_room_to_another() -> None:
+    """So the choice of all at once may be a smaller one."""
+    first, long, short = mutant(1, "return"), mutant(2, "string"), mutant(3, "string", file="b.py")
+    mutants = [dataclasses.replace(each, text="x" * size) for each, size in ((first, 2), (long, 9), (short, 2))]
+    seed = next(seed for seed in map(str, range(99)) if choose(mutants, seed).chosen == tuple(mutants))
+    assert choose(mutants, seed, most_text=4).chosen == tuple(mutants[:1])
+    kept = choose(mutants[:2], seed, most_text=4).chosen
+    assert choose((*kept, mutants[2]), seed, most_text=4).chosen == (mutants[0], mutants[2])
