@@ -15,6 +15,7 @@ import ctypes
 import json
 import os
 import platform
+import re
 import resource
 import shutil
 import signal
@@ -260,22 +261,44 @@ def check_meters() -> list[tuple[str, str, float]]:
 # --- environments -----------------------------------------------------------------------------
 
 
+def newest_python() -> str:
+    """The newest interpreter, on the PATH or installed beside this process's own, that tells lines by ``sys.monitoring``.
+
+    Without one, this process's own.
+    """
+    beside = sorted(Path(sys.base_prefix).parent.glob("*3.1*/bin/python3"))
+    named = [path for name in ("python3.12", "python3.13") if (path := shutil.which(name))]
+    found = [(version_of(path), os.fspath(path)) for path in (*beside, *named)]
+    return max([each for each in found if (3, 12) <= each[0] < (3, 14)], default=((), sys.executable))[1]
+
+
+def version_of(python: str | os.PathLike[str]) -> tuple[int, ...]:
+    """``(3, 12, 1)``; empty where it does not run, as a shim of a version manager may not."""
+    said = subprocess.run([python, "--version"], capture_output=True, text=True, env=clean_environment(), check=False)
+    return tuple(int(part) for part in re.findall(r"\d+", said.stdout)[:3]) if said.returncode == 0 else ()
+
+
 def make_venv(
-    directory: Path, packages: Sequence[str], say: Callable[[str], None] = print, *, like: Path | None = None
+    directory: Path,
+    packages: Sequence[str],
+    say: Callable[[str], None] = print,
+    *,
+    like: Path | None = None,
+    base: str = sys.executable,
 ) -> Path:
     """A virtual environment with these packages and what they need; its interpreter. Made once.
 
-    ``like``: start from a copy of that environment, so that both have the same versions.
+    ``like``: start from a copy of that environment, so that both have the same versions. ``base`` is an interpreter.
     """
     python = directory / "bin" / "python"
     stamp = directory / ".packages"
-    wanted = "\n".join(packages)
+    wanted = "\n".join([base, *packages])
     if stamp.exists() and stamp.read_text() == wanted and python.exists():
         return python
     say(f"  making {directory.name}: {' '.join(packages)}")
     shutil.rmtree(directory, ignore_errors=True)
     if like is None:
-        subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True, env=clean_environment())
+        subprocess.run([base, "-m", "venv", str(directory)], check=True, env=clean_environment())
     else:
         # Scripts in bin name the original's interpreter: only ``python -m`` is used of a copy.
         shutil.copytree(like, directory, symlinks=True)
