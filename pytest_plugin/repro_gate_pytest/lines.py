@@ -75,6 +75,11 @@ class Lines:
             self._engine.stop()
             self._engine = None
 
+    @property
+    def at_work(self) -> bool:
+        """Whether anything is watched now."""
+        return self._engine is not None
+
     def _tracing(self) -> Tracing:
         """By the fastest means that is there."""
         # The one in C tells what it saw when it is asked; a child process is asked by nobody.

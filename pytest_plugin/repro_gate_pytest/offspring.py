@@ -81,9 +81,10 @@ class Offspring:
         os.register_at_fork(after_in_child=self._forked)
 
     def begin(self) -> None:
-        """A test begins."""
-        self._place = os.path.join(self._root, "%d" % _getpid())
-        os.makedirs(self._place, exist_ok=True)
+        """A test begins. Where nothing is watched any more, its children are left alone as well."""
+        if self._lines.at_work:
+            self._place = os.path.join(self._root, "%d" % _getpid())
+            os.makedirs(self._place, exist_ok=True)
 
     def end(self) -> dict[str, Any]:
         """What ran in children and not in this process; it is added to what the test ran."""

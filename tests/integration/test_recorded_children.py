@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from repro_gate.model import Evidence, Mode
+from repro_gate.model import Evidence, Mode, Outcome
 from tests.conftest import MakeLab, MakeProject
+from tests.swaps import swap_of
 
 PLAIN = ("-p", "no:randomly")
 WORK = """\
@@ -162,3 +163,21 @@ def test_a_directory_that_is_gone_ends_nothing(tmp_path: Path) -> None:
     told.add(3)
     told.add(4)
     assert (tmp_path / "2").read_bytes() == b"0 3\n0 4\n"
+
+
+def test_where_code_is_exchanged_nobody_records_and_children_are_left_alone(lab: MakeLab, project: MakeProject) -> None:
+    tests = """\
+        import os, subprocess, sys
+        from shop.work import ways
+        def test_child():
+            found = subprocess.run([sys.executable, "-c", "import os; print(sorted(os.environ))"], stdout=subprocess.PIPE)
+            assert found.stdout.decode().strip() == str(sorted(os.environ))
+            assert ways(3) == "large"
+    """
+    root = project({"shop/__init__.py": "", "shop/work.py": WORK, "test_a.py": tests})
+    one = lab(root, *PLAIN, record=("shop/work.py",))
+    one.collect()
+    swap = swap_of("shop/work.py", WORK, "ways", '"large"', '"LARGE"')
+    assert [run.outcome for run in one.run(swap=swap).runs] == [Outcome.FAILED]
+    null = one.run(swap=swap_of("shop/work.py", WORK, "ways"))
+    assert [(run.outcome, run.failure) for run in null.runs] == [(Outcome.PASSED, None)]
