@@ -31,7 +31,7 @@ from repro_gate.model import (
     Zone,
 )
 from repro_gate.report import as_markdown, check_json, check_terminal, remarks, words
-from repro_gate.report.check_outcome import exit_code
+from repro_gate.report.check_outcome import exit_code, headline
 from tests.unit import coverage_values
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
@@ -127,6 +127,13 @@ def test_the_exit_code_is_that_of_the_worst_gate_that_blocks(
     of = report(*gates, levels=levels)
     assert exit_code(of) == code
     assert document(of)["exit_code"] == code
+
+
+def test_where_nothing_blocks_there_may_have_been_much_to_judge() -> None:
+    quiet = gate(GateVerdict.NEUTRAL)
+    assert headline(report(quiet)).startswith("nothing to judge: ")
+    found = gate(GateVerdict.FAIL, "coverage", findings=(Finding(reason=ReasonCode.NETWORK_ATTEMPT, text="line 3"),))
+    assert headline(report(quiet, found, levels={"coverage": Level.WARN})).startswith("nothing blocks: ")
 
 
 def test_trouble_is_inconclusive_whatever_else_passed() -> None:

@@ -29,7 +29,7 @@ def headline(report: CheckReport) -> str:
     """The verdict in one line."""
     said = {
         GateVerdict.PASS: "passed",
-        GateVerdict.NEUTRAL: "nothing to judge",
+        GateVerdict.NEUTRAL: "nothing blocks" if any(each.findings for each in report.gates) else "nothing to judge",
         GateVerdict.FAIL: "failed",
         GateVerdict.INCONCLUSIVE: "inconclusive",
     }[report.verdict]
