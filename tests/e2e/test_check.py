@@ -159,17 +159,30 @@ def test_the_policy_is_that_of_base_and_what_the_change_alters_of_it_is_said(
     assert of_files == "This change edits .github/workflows/ci.yml: what runs on it is decided there."
 
 
-@pytest.mark.deep
-def test_a_configuration_of_head_that_cannot_be_read_is_named_with_what_was_meant(
+MISSPELT = BASE["pyproject.toml"] + '[tool.repro-gate]\ngate-fail-to-pas = "off"\n'
+
+
+def test_a_change_that_brings_a_configuration_that_cannot_be_read_is_told_before_anything_runs(
+    shell: Shell, tmp_path: Path
+) -> None:
+    place = change(tmp_path, {**HEAD, "pyproject.toml": MISSPELT})
+    done = checked(shell, place, *QUICK)
+    assert done.code == 2, done
+    assert "error: This change: pyproject.toml: " in done.words
+    assert 'unknown key "gate-fail-to-pas"; did you mean "gate-fail-to-pass"?' in done.words
+    assert not (place / "r.json").exists()
+
+
+def test_the_change_that_mends_a_configuration_is_judged_by_defaults(
     shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
 ) -> None:
-    misspelt = BASE["pyproject.toml"] + '[tool.repro-gate]\ngate-fail-to-pas = "off"\n'
-    place = change(tmp_path, {**HEAD, "pyproject.toml": misspelt})
+    place = change(
+        tmp_path, {**HEAD, "pyproject.toml": BASE["pyproject.toml"]}, base={**BASE, "pyproject.toml": MISSPELT}
+    )
     done = checked(shell, place, *QUICK, *sandbox)
     assert done.code == 0, done
-    assert "The configuration of this change cannot be read, and base's was used: pyproject.toml" in done.words
-    assert "gate-fail-to-pas" in done.words
-    assert 'did you mean "gate-fail-to-pass"?' in done.words
+    [said] = report_of(place)["policy"]
+    assert said.startswith("The configuration of base cannot be read, and defaults were used: pyproject.toml: ")
 
 
 @pytest.mark.parametrize("python", ["no-such-python", "/bin/true"])
@@ -299,6 +312,22 @@ def test_an_install_step_that_fails_is_inconclusive(
     assert report["trouble"]["slug"] == "prepare-failed"
     assert words in f"{report['trouble']['text']} {report['trouble']['next_step']}"
     assert report["gates"] == []
+
+
+def test_an_interrupt_of_a_campaign_ends_the_check_and_not_that_gate_alone(
+    shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
+) -> None:
+    slow = HEAD["tests/test_till.py"] + "\n\ndef test_slow():\n    import time\n    time.sleep(600)\n"
+    place = change(tmp_path, {**FIXED, "tests/test_till.py": slow})
+    words = ("--python", sys.executable, "--gates", "flaky,mutation", "--report-json", "r.json", *sandbox)
+    process = shell.start("repro-gate", "check", "--base", "main", *words, cwd=place)
+    time.sleep(12)
+    os.killpg(process.pid, signal.SIGINT)
+    done = shell.end(process)
+    assert done.code == 130, done
+    report = report_of(place)
+    assert report["trouble"]["slug"] == "interrupted"
+    assert [(gate["gate"], gate["reason"]) for gate in report["gates"]] == [("flaky", "incomplete")]
 
 
 def test_an_interrupt_ends_everything_and_writes_what_was_found(

@@ -113,6 +113,19 @@ def test_the_printed_command_says_that_the_survivor_survives_and_the_missing_tes
     assert "killed by tests/test_boundary.py::test_boundary" in done.words
 
 
+def test_the_survivors_of_a_report_are_listed_with_their_places(shell: Shell, place: Path) -> None:
+    done = shell.gate("mutant", "list", "--report", "out/report.json", cwd=place)
+    assert done.code == 0, done
+    assert done.out.splitlines() == [
+        "0123456789ab  survived  shop/size.py:5  `x < LIMIT` -> `x <= LIMIT`",
+        "broken  survived  shop/size.py:1  `LIMIT = 3` -> `LIMIT = 3 / 0`",
+        "endless  survived  shop/size.py:5  `return x < LIMIT` -> `while True: pass`",
+    ]
+    none = shell.gate("mutant", "list", cwd=place)
+    assert none.code == 2, none
+    assert "No check has left a report here." in none.words
+
+
 def test_the_mutant_is_tried_the_same_while_it_is_applied_and_the_work_tree_stays_as_it_is(
     shell: Shell, place: Path
 ) -> None:

@@ -30,7 +30,7 @@ def test_mutants_that_are_too_many_are_counted_with_their_reasons_and_not_listed
     assert found.report.beyond == {Untested.BUDGET: 1, Untested.NOT_COVERED: 1, Untested.WAIVED: 1}
     assert found.report.testable == 3
     assert found.result.summary.startswith(
-        "2 of 3 mutants tested (1 covered by no test, 1 waived, 1 left for want of time)"
+        "2 of 5 mutants tested (1 covered by no test, 1 waived, 1 left for want of time)"
     )
     assert {each.line: str(each.state) for each in found.report.account} == {
         2: "mutated",

@@ -106,8 +106,7 @@ def _without_base(
     environ: Mapping[str, str],
 ) -> int:
     """An answer like any other, so that reports are written; no policy is known but that of the command itself."""
-    with tempfile.TemporaryDirectory(prefix="rg-config-") as nowhere:
-        settings = load(Path(nowhere), order.overrides, environ)
+    settings = _defaults(order, environ)
     floors_of(order, environ)
     report = without_base(gates, settings, missing, again(order, order.base, order.head))
     _tell(report, order, terminal)
@@ -180,14 +179,14 @@ def read_event(path: Path) -> dict[str, Any]:
 def settings_of(
     order: CheckOrder, base: str, head: str, environ: Mapping[str, str]
 ) -> tuple[Settings, tuple[str, ...]]:
-    """The policy is base's; what head would change of it is said.
+    """The policy is base's; what head would change of it is said. Where only base's cannot be read, defaults serve the change that mends it.
 
-    Raises ConfigError where base's cannot be read.
+    Raises ConfigError where head's cannot be read: after it, no check could be made.
     """
     repository = open_repository(order.directory, environ)
     inside = find_root(order.directory).relative_to(find_tree(order.directory)[0])
-    loaded: list[Settings | None] = []
-    said = ""
+    loaded: list[Settings] = []
+    said: tuple[str, ...] = ()
     for commit in (base, head):
         with tempfile.TemporaryDirectory(prefix="rg-config-") as directory:
             for entry in entries(repository, commit):
@@ -196,26 +195,28 @@ def settings_of(
             try:
                 loaded.append(load(Path(directory), order.overrides, environ))
             except ConfigError as broken:
-                if commit == base:
-                    raise
-                loaded.append(None)
-                said = f"{broken} {broken.next_step}".replace(f"{directory}/", "")
+                told = str(broken).replace(f"{directory}/", "")
+                if commit == head:
+                    raise ConfigError(f"This change: {told}", next_step=broken.next_step) from broken
+                said = (f"The configuration of base cannot be read, and defaults were used: {told}",)
+                loaded.append(_defaults(order, environ))
     settings, later = loaded
-    assert settings is not None
     floors = floors_of(order, environ)
-    if later is None:
-        return raised(settings, floors), (
-            f"The configuration of this change cannot be read, and base's was used: {said}",
-        )
     before, after = settings.explain(), later.explain()
     changed = [
         f"{old.split(' = ')[0]}: {old.split(' = ', 1)[1]} -> {new.split(' = ', 1)[1]}"
         for old, new in zip(before, after, strict=True)
         if old != new
     ]
-    return raised(settings, floors), tuple(
+    return raised(settings, floors), said or tuple(
         f"This change alters the policy, and was judged by base's: {line}" for line in changed
     )
+
+
+def _defaults(order: CheckOrder, environ: Mapping[str, str]) -> Settings:
+    """What options and variables say, and nothing else."""
+    with tempfile.TemporaryDirectory(prefix="rg-config-") as nowhere:
+        return load(Path(nowhere), order.overrides, environ)
 
 
 def floors_of(order: CheckOrder, environ: Mapping[str, str]) -> Settings | None:

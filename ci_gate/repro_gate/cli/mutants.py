@@ -11,7 +11,7 @@ import typer
 from repro_gate.cli.options import NoColor, Quiet, consoles_for, leave
 
 mutant_app = typer.Typer(
-    help="Look at a mutant of a check's report, apply it, try it again, hand it on.", no_args_is_help=True
+    help="List the mutants of a check's report, look at one, apply it, try it again, hand it on.", no_args_is_help=True
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="As the check told it.", show_default=False)]
@@ -40,6 +40,19 @@ Python = Annotated[
         show_default=False,
     ),
 ]
+
+
+@mutant_app.command("list")
+def list_mutants(
+    report: Report = None,
+    every: Annotated[bool, typer.Option("--all", help="Also those that a test noticed, and those not tested.")] = False,
+    no_color: NoColor = False,
+) -> None:
+    """Print the survivors: id, place and change."""
+    from repro_gate.cli.mutating import run_list
+
+    consoles = consoles_for(False, no_color)
+    leave(lambda: run_list(report, every, consoles), consoles)
 
 
 @mutant_app.command()

@@ -19,7 +19,7 @@ from repro_gate.cli.session import Terminal
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ExitCode, UsageError
 from repro_gate.experiment import find_tree
-from repro_gate.gates.mutation.wording import sentence
+from repro_gate.gates.mutation.wording import change, sentence
 from repro_gate.model import CheckReport, Mutant, MutantOutcome, MutantResult, MutationReport, NotTested
 from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.mutant_run import MutantRun, run_mutant
@@ -67,13 +67,8 @@ def find(name: str, path: Path | None) -> Found:
     """The mutant of that id in a report; None: the last check's, or one named report.json. Raises UsageError or EvidenceRefused."""
     if path is None:
         here = [each for each in _HERE if each.is_file()]
-        held = next((each for each in here if name in _mutants(_report(each))), None)
-        path = held or (here[0] if here else None)
-    if path is None:
-        raise UsageError(
-            "No check has left a report here.",
-            next_step="Run `repro-gate check --gates mutation`, or name a report that one wrote: `--report FILE`.",
-        )
+        path = next((each for each in here if name in _mutants(_report(each))), None)
+    path = path or _last()
     report = _report(path)
     mutants = _mutants(report)
     if name not in mutants:
@@ -82,6 +77,17 @@ def find(name: str, path: Path | None) -> Found:
         raise UsageError(f"{path} has no mutant {visible(name)}.", next_step=f"Name one of the report's ids.{hint}")
     told = mutants[name]
     return Found(mutant=told.mutant, source=report.sources[told.mutant.file], told=told)
+
+
+def _last() -> Path:
+    """The last check's report, or one named report.json. Raises UsageError."""
+    path = next((each for each in _HERE if each.is_file()), None)
+    if path is None:
+        raise UsageError(
+            "No check has left a report here.",
+            next_step="Run `repro-gate check --gates mutation`, or name a report that one wrote: `--report FILE`.",
+        )
+    return path
 
 
 def _mutants(report: MutationReport) -> dict[str, MutantResult | NotTested]:
@@ -106,6 +112,21 @@ def _report(path: Path) -> MutationReport:
             next_step="Run `repro-gate check --gates mutation`.",
         )
     return found
+
+
+def run_list(path: Path | None, every: bool, terminal: Terminal) -> int:
+    """Print the survivors, or all mutants, a line each. Raises UsageError or EvidenceRefused."""
+    path = path or _last()
+    report = _report(path)
+    for told in _mutants(report).values() if every else report.survivors:
+        outcome = str(told.outcome) if isinstance(told, MutantResult) else f"not tested ({told.reason})"
+        place = f"{visible(told.mutant.file)}:{told.mutant.line}"
+        terminal.out.print(
+            Text(f"{told.mutant.id}  {outcome}  {place}  {visible(change(told.mutant))}"), soft_wrap=True
+        )
+    if not every and not report.survivors:
+        terminal.out.print(Text(f"No mutant survived: {path} tells of {counted(len(report.tested), 'tested one')}."))
+    return int(ExitCode.PASS)
 
 
 def run_show(name: str, path: Path | None, terminal: Terminal) -> int:

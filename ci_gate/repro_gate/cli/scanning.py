@@ -15,7 +15,7 @@ from repro_gate.cli.progress import Bar
 from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReproGateError
-from repro_gate.model import FlakeReport
+from repro_gate.model import INTERRUPTED, FlakeReport
 from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.arguments import not_found, refuse_missing
 from repro_gate.pipeline.request import Request, system_effects
@@ -92,7 +92,7 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
     report = _insist(lambda: _show(report, order, terminal), report)
     if unwritten is not None:
         raise unwritten
-    interrupted = report.incomplete == "interrupted"
+    interrupted = report.interrupted
     with contextlib.suppress(*((OSError,) if interrupted else ())):
         for path in order.files:
             if not terminal.quiet:
@@ -122,7 +122,7 @@ def request_of(order: Order, environ: Mapping[str, str]) -> Request:
 def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:
     """Print it. A terminal that was closed, which is an interrupt, is no error then."""
     hints = Hints(again=again(order, report.seed), rest=_rest(order))
-    with contextlib.suppress(*((OSError,) if report.incomplete == "interrupted" else ())):
+    with contextlib.suppress(*((OSError,) if report.interrupted else ())):
         terminal.out.print(view(report, hints), crop=False)
 
 
@@ -133,7 +133,7 @@ def _scanned(do: Callable[[], FlakeReport], seen: Sequence[FlakeReport]) -> Flak
     except KeyboardInterrupt:
         if not seen:
             raise
-        return dataclasses.replace(seen[-1], incomplete="interrupted")
+        return dataclasses.replace(seen[-1], incomplete=INTERRUPTED)
 
 
 def _insist(do: Callable[[], None], report: FlakeReport) -> FlakeReport:
@@ -142,7 +142,7 @@ def _insist(do: Callable[[], None], report: FlakeReport) -> FlakeReport:
         do()
     except KeyboardInterrupt:
         do()
-        return dataclasses.replace(report, incomplete="interrupted")
+        return dataclasses.replace(report, incomplete=INTERRUPTED)
     return report
 
 

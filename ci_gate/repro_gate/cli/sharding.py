@@ -19,7 +19,7 @@ from repro_gate.cli.progress import Bar
 from repro_gate.cli.scanning import Order
 from repro_gate.cli.scanning import request_of as scan_request
 from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
-from repro_gate.errors import EvidenceRefused, ExitCode, HistoryMissing, ReproGateError, UsageError
+from repro_gate.errors import EvidenceRefused, ExitCode, HistoryMissing, Interrupted, ReproGateError, UsageError
 from repro_gate.model import CheckReport, Conditions, Experiment, FlakeReport, Level
 from repro_gate.pipeline import shards
 from repro_gate.pipeline.bench import open_lab
@@ -237,12 +237,12 @@ def _run(plan: Plan, unit: Unit, order: ShardOrder, effects: Effects) -> tuple[d
         request = scan_request(_scan_order(order.directory, (), given), effects.environ)
         report = scan(dataclasses.replace(request, arguments=tuple(unit.arguments)), effects)
         as_json.write(report, stream)
-        stopped = report.incomplete == "interrupted"
+        stopped = report.interrupted
         code = ExitCode.INTERRUPTED if stopped else scan_outcome.exit_code(report)
     else:
         found = _check(plan, unit, order, capsules, effects)
         check_json.write(found, stream)
-        stopped = found.trouble is not None and found.trouble.slug == "interrupted"
+        stopped = found.trouble is not None and found.trouble.slug == Interrupted.slug
         code = ExitCode.INTERRUPTED if stopped else exit_code_of_check(found)
     document: dict[str, Any] = json.loads(stream.getvalue().replace(json.dumps(f"{capsules}/")[1:-1], "capsules/"))
     return document, code

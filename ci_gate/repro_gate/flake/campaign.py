@@ -24,7 +24,7 @@ from repro_gate.flake.plan import draw, from_the_start, servers_for
 from repro_gate.flake.rounds import DETECTION_SHARE, Rounds
 from repro_gate.flake.trial import Diagnosis, Setup, Suspect, Trials
 from repro_gate.flake.values import Values
-from repro_gate.model import Conditions, Ending, Experiment, Mode, TestRun
+from repro_gate.model import INTERRUPTED, Conditions, Ending, Experiment, Mode, TestRun
 
 _ALONE_AT_MOST = 400
 _USERS_SHARE = 0.5  # of the runs of the campaign, for tests that use an axis, at values not drawn yet
@@ -76,7 +76,7 @@ class Campaign:
                 self._more_starts()
                 self._investigate()
         except KeyboardInterrupt:
-            findings.incomplete = "interrupted"
+            findings.incomplete = INTERRUPTED
         except DiskFull as full:
             findings.incomplete = str(full)
         except OSError as broken:

@@ -28,6 +28,7 @@ from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun,
 from repro_gate.model.proof import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused, Side
 from repro_gate.model.trace import Recording, Trace
 from repro_gate.model.verdict import (
+    INTERRUPTED,
     CapsuleRef,
     Cause,
     FlakeReport,
@@ -40,6 +41,7 @@ from repro_gate.model.verdict import (
 
 __all__ = [
     "AXES",
+    "INTERRUPTED",
     "AccountLine",
     "AccountState",
     "CapsuleRef",

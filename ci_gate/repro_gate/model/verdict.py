@@ -113,6 +113,9 @@ class SkippedFile:
         return self.skipped < self.starts
 
 
+INTERRUPTED = "interrupted"  # why a campaign is incomplete that somebody stopped
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlakeReport:
     """A whole campaign. ``incomplete`` says why there is less than was asked for, or is empty.
@@ -139,6 +142,11 @@ class FlakeReport:
     root: str = ""
     commit: str = ""
     started_at: str = ""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it."""
+        return self.incomplete == INTERRUPTED
 
     def with_verdict(self, *verdicts: Verdict) -> tuple[TestVerdict, ...]:
         """The tests that were given one of these verdicts."""

@@ -441,4 +441,8 @@ class _Check:
             self.campaign = scan_in(
                 lab, request, self.effects, Head(commit=self.pair.head_sha), (), lab.project.interpreter, only=only
             )
-        return flaky.judge(self.campaign, own)
+        result = flaky.judge(self.campaign, own)
+        if self.campaign.interrupted:  # what it had found is kept; whoever interrupts means all of it
+            self.partial.append(result)
+            raise KeyboardInterrupt
+        return result

@@ -15,7 +15,7 @@ from repro_gate.flake import judge
 from repro_gate.flake.brief import Findings, Options
 from repro_gate.flake.campaign import Campaign
 from repro_gate.flake.values import values
-from repro_gate.model import FlakeReport, Sandboxing, TestVerdict
+from repro_gate.model import INTERRUPTED, FlakeReport, Sandboxing, TestVerdict
 from repro_gate.pipeline.bench import distributions, installed_locales, jobs_of, memory_of, open_lab
 from repro_gate.pipeline.publish import Publisher
 from repro_gate.pipeline.request import Effects, Request
@@ -144,7 +144,7 @@ def _despite_interrupt(
     try:
         return judge_them()
     except KeyboardInterrupt:
-        findings.incomplete = "interrupted"
+        findings.incomplete = INTERRUPTED
         return judge_them()
 
 
@@ -170,7 +170,7 @@ class _Packing:
         except DiskFull as full:
             self._findings.incomplete = self._findings.incomplete or str(full)
         except KeyboardInterrupt:
-            self._findings.incomplete = "interrupted"
+            self._findings.incomplete = INTERRUPTED
         left = len(self._wanted) - len(self._done)
         if left:
             self._findings.notes.append(f"{left} of {counted(len(self._wanted), 'capsule')} not packed")

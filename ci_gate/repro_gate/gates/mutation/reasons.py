@@ -53,7 +53,7 @@ NEXT_STEP: dict[Reason, str] = {
     Reason.NOT_COVERED: "Add tests that run the changed lines.",
     Reason.ALL_WAIVED: "Nothing; the reasons are in the report.",
     Reason.SURVIVED: _TELL_APART,
-    Reason.MORE_SURVIVORS: "Look at `survivors` in the report.",
+    Reason.MORE_SURVIVORS: "`repro-gate mutant list` shows all of them.",
     Reason.TIMEOUT: "Look whether the test waits without a limit.",
     Reason.INCONCLUSIVE: "Run the check again; if it stays, run the named test alone.",
     Reason.WAIVER_NEW: "Review the waiver like code: this change adds it.",

@@ -23,7 +23,12 @@ def counted(number: int, thing: str) -> str:
 def sentence(mutant: Mutant) -> str:
     """``line 104: `a < b` -> `a <= b```."""
     lines = f"line {mutant.line}" if mutant.line == mutant.end_line else f"lines {mutant.line} to {mutant.end_line}"
-    return f"{lines}: {_code(mutant.original)} -> {_code(mutant.mutated)}"
+    return f"{lines}: {change(mutant)}"
+
+
+def change(mutant: Mutant) -> str:
+    """```a < b` -> `a <= b```."""
+    return f"{_code(mutant.original)} -> {_code(mutant.mutated)}"
 
 
 def survivor(result: MutantResult) -> str:
@@ -47,10 +52,10 @@ def outline(report: MutationReport) -> str:
     measured = report.measured
     if not (report.tested or report.not_tested or report.beyond):
         return ""
-    parts = [f"{len(measured)} of {counted(report.testable, 'mutant')} tested"]
-    left = [f"{count} {reason}" for reason, count in _left(report).items()]
+    left = _left(report)
+    parts = [f"{len(measured)} of {counted(len(report.tested) + sum(left.values()), 'mutant')} tested"]
     if left:
-        parts[0] += f" ({', '.join(left)})"
+        parts[0] += f" ({', '.join(f'{count} {reason}' for reason, count in left.items())})"
     killed = [each for each in measured if each.outcome is MutantOutcome.KILLED]
     new = sum(each.by_new_test for each in killed)
     counts = {
