@@ -47,6 +47,13 @@ def rates():
     return iter({rates})
 """
 
+# Modules that import each other, and no longer do.
+_ROUND = {
+    "shop/buy.py": "from shop.sell import sold\n\n\ndef bought(n):\n    return n\n",
+    "shop/sell.py": "from shop.buy import bought\n\n\ndef sold(n):\n    return bought(-n)\n",
+}
+_STRAIGHT = {"shop/sell.py": "def sold(n):\n    from shop.buy import bought\n\n    return bought(-n)\n"}
+
 SHAPES = (
     Shape(
         name="product-in-processes-of-multiprocessing",
@@ -422,15 +429,39 @@ SHAPES = (
         row="5",
         verdict=PASS,
         reason="proved",
-        base={
-            "shop/buy.py": "from shop.sell import sold\n\n\ndef bought(n):\n    return n\n",
-            "shop/sell.py": "from shop.buy import bought\n\n\ndef sold(n):\n    return bought(-n)\n",
-        },
+        base=_ROUND,
         head={
-            "shop/sell.py": "def sold(n):\n    from shop.buy import bought\n\n    return bought(-n)\n",
+            **_STRAIGHT,
             "tests/test_buy.py": "from shop.buy import bought\n\n\ndef test_bought():\n    assert bought(1) == 1\n",
         },
         proved={node("test_bought", "tests/test_buy.py"): "product_in_setup"},
+    ),
+    Shape(
+        name="tests-beside-what-base-cannot-import",
+        row="5",
+        verdict=FAIL,
+        reason="passes_on_base",
+        base=_ROUND,
+        head={
+            **_STRAIGHT,
+            **with_tests(
+                """\
+                from shop.buy import bought
+
+
+                def test_true():
+                    assert True
+
+
+                class TestBought:
+                    made = bought(1)
+
+                    def test_other(self):
+                        assert total([]) == 0
+                """
+            ),
+        },
+        refused={node("test_true"): "passes_on_base", node("TestBought::test_other"): "passes_on_base"},
     ),
     Shape(
         name="test-file-that-checks-at-its-top",

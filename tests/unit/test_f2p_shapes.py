@@ -457,6 +457,18 @@ def test_a_test_that_fails_on_head_in_other_words_looks_at_the_text() -> None:
     came_to(judged(old(), Sim(name=NEW, reworded=comes_to(Outcome.NOT_RUN))), PASS, "proved")
 
 
+def test_a_test_of_a_file_that_base_cannot_import_must_need_what_raises() -> None:
+    def came(**more: Any) -> GateResult:
+        in_set_up = fails("ValueError", "TP", "x", phase="setup")
+        sims = [Sim(name=NEW, base=in_set_up, lenient_only=True, **more), old(file="tests/test_other.py")]
+        bench = SimBench(sims=sims, failures={Side.BASE: [collect_error("ValueError", "x", "TP")]})
+        return prove(case(text=lambda _path: "from pkg.mod import f\n"), bench, FIX, POLICY)
+
+    came_to(came(undaunted=fails("NameError")), PASS, "proved")
+    came_to(came(undaunted=comes_to(Outcome.NOT_RUN)), PASS, "proved")
+    came_to(came(undaunted=passes()), FAIL, "passes_on_base")
+
+
 DOCUMENTED = product('"""Prizes."""\n' + BASE_TEXT, '"""Prices."""\n' + HEAD_TEXT)
 
 

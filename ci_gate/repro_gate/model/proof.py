@@ -27,7 +27,8 @@ class Side(enum.StrEnum):
     """The trees of a proof: base as it is, base with head's tests, head, and those that are made of them.
 
     HOLLOW: head with hollow bodies; SURROUNDED: base's product, and all else as head has it; NAMED: the same with
-    head's names in the product; REWORDED: head in other words; DESCRIBED: head, described as base is.
+    head's names in the product; REWORDED: head in other words; DESCRIBED: head, described as base is; UNDAUNTED: base with
+    head's tests, whose files go on where something raises while they are imported.
     """
 
     CONTROL = "control"
@@ -38,10 +39,13 @@ class Side(enum.StrEnum):
     NAMED = "named"
     REWORDED = "reworded"
     DESCRIBED = "described"
+    UNDAUNTED = "undaunted"
 
     @property
     def origin(self) -> Side:
         """The side whose tree it is made from."""
+        if self is Side.UNDAUNTED:
+            return Side.BASE
         return self if self in (Side.CONTROL, Side.BASE) else Side.HEAD
 
 

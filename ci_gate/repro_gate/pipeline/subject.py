@@ -94,8 +94,7 @@ class Subject:
 
     def text(self, path: str) -> str | None:
         """The text of a file of head; None where there is none."""
-        file = self.trees[Side.HEAD] / path
-        return decoded(file.read_bytes()) if file.is_file() else None
+        return _text_in(self.trees[Side.HEAD], path)
 
 
 def open_subject(
@@ -117,6 +116,7 @@ def open_subject(
     product = tuple(_product(repository, found, layout, roots))
     facts = {
         "is_test": layout.is_test,
+        "text": functools.partial(_text_in, trees[Side.HEAD]),
         "product": product,
         "package_data": frozenset(c.path for c in found if _is_package_data(c, layout)),
         "test_files": frozenset(c.path for c in found if layout.is_test(c.path) and c.path.endswith(".py")),
@@ -220,6 +220,11 @@ def module_of(path: str, roots: Sequence[str]) -> str:
     if parts[-1] == "__init__" and len(parts) > 1:
         parts.pop()
     return ".".join(parts)
+
+
+def _text_in(tree: Path, path: str) -> str | None:
+    file = tree / path
+    return decoded(file.read_bytes()) if file.is_file() else None
 
 
 def _text(repository: Repository, sha: str) -> str | None:

@@ -82,12 +82,13 @@ class Case:
     ``packages`` are the product's own top-level names; ``test_data`` changed files below test
     roots (or matched by a declared glob) that are no Python; ``documents`` changed documentation; ``package_data`` data of the
     product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked for;
-    ``unbuilt`` says why the product must be built where nothing builds it.
+    ``unbuilt`` says why the product must be built where nothing builds it; ``text`` gives the text of a file of head.
     """
 
     base_sha: str
     head_sha: str
     is_test: Callable[[str], bool]
+    text: Callable[[str], str | None] = lambda _path: None
     packages: frozenset[str] = frozenset()
     product: tuple[ProductFile, ...] = ()
     package_data: frozenset[str] = frozenset()

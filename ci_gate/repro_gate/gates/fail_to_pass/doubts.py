@@ -15,6 +15,7 @@ from repro_gate.gates.fail_to_pass.lookalikes import (
     check_hollow,
     check_names,
     check_surroundings,
+    check_unimported,
     check_wording,
     fail_by_docstrings,
     refuse_moved,
@@ -27,6 +28,7 @@ from repro_gate.model import Outcome, ReasonCode, Refused, Side, TestRun
 def doubt(judge: Judge, suspects: Sequence[Suspect], head: Collection, base: Collection) -> dict[str, Exercise]:
     """Refuse whoever is no proof after all; how each of the others reached the change."""
     refuse_moved(judge, suspects)
+    check_unimported(judge, [each for each in suspects if each.open])
     reached: dict[str, Exercise] = {}
     for suspect in (each for each in suspects if each.open):
         heads = judge.runner.history(Side.HEAD, suspect.id)

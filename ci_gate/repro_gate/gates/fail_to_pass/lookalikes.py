@@ -1,7 +1,8 @@
 """Trees that look like base or head and are neither: who cannot tell one from what it looks like proves nothing.
 
 Belongs here: hollow head, base's product in head's surroundings and with its names, head in other words and described
-as base is; and who is refused by them. Does not belong here: the texts themselves (hollow, names, reword, describe).
+as base is, base with test files that go on; and who is refused by them. Does not belong here: the texts themselves
+(hollow, names, reword, describe, undaunted).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from repro_gate.gates.fail_to_pass.reword import reworded
 from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask
 from repro_gate.gates.fail_to_pass.suspects import Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface, passed_on, surface
+from repro_gate.gates.fail_to_pass.undaunted import undaunted
 from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Side, TestRun
 
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
@@ -113,6 +115,18 @@ def check_surroundings(judge: Judge, suspects: Iterable[Suspect], head: Collecti
                 suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, why)
 
 
+def check_unimported(judge: Judge, suspects: Iterable[Suspect]) -> None:
+    """Refuse, of those whose file base's product keeps from being imported, whoever passes without what raises."""
+    pending = [each for each in suspects if each.stage.lenient is not None and each.id in each.stage.lenient.tests]
+    stage = _made(
+        Side.UNDAUNTED, [(file, undaunted(judge.case.text(file))) for file in sorted({s.file for s in pending})]
+    )
+    for suspect, run in _under_their_conditions(judge, stage, pending) if stage is not None else ():
+        if run.outcome is Outcome.PASSED:
+            why = "passes on base once its file goes on at what raises there: it does not use that"
+            suspect.refuse(ReasonCode.PASSES_ON_BASE, why)
+
+
 def _steady(suspects: Iterable[Suspect]) -> list[Suspect]:
     """Those that fail on base each time, whatever ran before: one more run there is worth something."""
     return [
@@ -162,7 +176,7 @@ def _described(case: Case, *, docstrings_alone: bool) -> Stage | None:
 
 
 def _made(side: Side, texts: Iterable[tuple[str, str | None]]) -> Stage | None:
-    """Head with these texts; None where there are none."""
+    """The side's tree with these texts; None where there are none."""
     replaced = tuple((path, text) for path, text in texts if text is not None)
     return Stage(side=side, replaced=replaced) if replaced else None
 
