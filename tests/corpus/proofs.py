@@ -26,6 +26,29 @@ _NEXT_YEARS = datetime.datetime.now(tz=datetime.UTC).date() + datetime.timedelta
 
 SHAPES = (
     Shape(
+        name="module-that-tests-make-with-a-time-of-its-own",
+        row="5",
+        verdict=PASS,
+        reason="proved",
+        base={
+            "tests/conftest.py": """\
+                import os
+                import pathlib
+
+                from shop.price import total
+
+                MADE = pathlib.Path(__file__).with_name("made.py")
+                MADE.write_text(f"VALUE = {total([1, 2])}\\n")
+                os.utime(MADE, (0, 0))
+            """
+        },
+        head={
+            PRICE: FIXED,
+            "tests/test_made.py": "from made import VALUE\n\n\ndef test_all():\n    assert VALUE == 3\n",
+        },
+        proved={node("test_all", "tests/test_made.py"): "assertion"},
+    ),
+    Shape(
         name="fix-with-test",
         row="1",
         verdict=PASS,

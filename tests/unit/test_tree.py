@@ -119,16 +119,31 @@ def test_bytecode_is_taken_over_but_for_files_that_differ(
     tmp_path: Path, rewritten: bool, without: tuple[str, ...], kept: set[str]
 ) -> None:
     names = ("a.cpython-311.pyc", "a.b.cpython-311.pyc", "test_a.cpython-311-pytest-9.2.0.pyc", "a.txt")
+    write_files(tmp_path / "template", {"p/a.py": "", "p/a.b.py": "", "p/test_a.py": "", "q/a.py": ""})
+    copied(tmp_path / "template", tmp_path / "used")
     write_files(tmp_path / "used", {f"p/__pycache__/{name}": b"made" for name in names})
-    write_files(tmp_path / "template", {"p/a.py": "", "q/a.py": ""})
     tree.keep_bytecode(tmp_path / "used", tmp_path / "template", rewritten=rewritten, without=without)
     assert {path.name for path in (tmp_path / "template").glob("p/__pycache__/*")} == kept
 
 
+def test_bytecode_of_what_a_process_made_or_changed_is_not_taken_over(tmp_path: Path) -> None:
+    write_files(tmp_path / "template", {"as_it_was.py": "", "larger.py": "", "later.py": "", "gone.py": ""})
+    used = copied(tmp_path / "template", tmp_path / "used")
+    (used / "larger.py").write_text("1", encoding="utf-8")
+    os.utime(used / "later.py", ns=(0, 0))
+    (used / "gone.py").unlink()
+    (used / "made.py").touch()
+    names = ("as_it_was", "larger", "later", "gone", "made")
+    write_files(used, {f"__pycache__/{name}.cpython-311.pyc": b"made" for name in names})
+    tree.keep_bytecode(used, tmp_path / "template")
+    assert [path.stem for path in (tmp_path / "template").rglob("*.pyc")] == ["as_it_was.cpython-311"]
+
+
 def test_bytecode_that_is_there_already_stays(tmp_path: Path) -> None:
     name = "p/__pycache__/a.cpython-311.pyc"
+    write_files(tmp_path / "template", {name: b"ours", "p/a.py": ""})
+    copied(tmp_path / "template", tmp_path / "used")
     write_files(tmp_path / "used", {name: b"theirs"})
-    write_files(tmp_path / "template", {name: b"ours"})
     tree.keep_bytecode(tmp_path / "used", tmp_path / "template")
     assert (tmp_path / "template" / name).read_bytes() == b"ours"
 

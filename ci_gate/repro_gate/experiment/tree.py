@@ -100,7 +100,8 @@ def keep_bytecode(tree: Path, template: Path, *, rewritten: bool = False, withou
     """Take over the bytecode that another process compiled in its copy: the next ones need not.
 
     It is as valid there, since copies keep their sources' times; with ``rewritten`` also what pytest made of tests, as in
-    ``copy_tree``. Not that of files at or below the paths ``without``, whose texts are others in ``template``.
+    ``copy_tree``. Not that of files at or below the paths ``without``, whose texts are others in ``template``; nor that
+    of files which ``template`` has not as they are: whoever makes one as it runs may give it a time that says nothing.
     """
     for directory, folders, files in os.walk(tree):
         folders[:] = [name for name in folders if name != ".git"]
@@ -108,12 +109,27 @@ def keep_bytecode(tree: Path, template: Path, *, rewritten: bool = False, withou
         to = template / here
         if here.name != "__pycache__" or not to.parent.is_dir():
             continue
+        same = _same_sources(Path(directory).parent, to.parent)
         for name in files:
             if not name.endswith(".pyc") or (_is_rewritten(name) and not rewritten) or (to / name).exists():
                 continue
-            if not any(_is_of(here / name, path) for path in without):
+            known = [alike for stem, alike in same.items() if name.startswith(f"{stem}.")]
+            if known and all(known) and not any(_is_of(here / name, path) for path in without):
                 to.mkdir(exist_ok=True)
                 _copy_file(Path(directory) / name, to / name, immutable=False)
+
+
+def _same_sources(folder: Path, other: Path) -> dict[str, bool]:
+    """The stem of each Python file of a folder, and whether the other folder has it with the same size and time."""
+    return {path.stem: _stamp(path) == _stamp(other / path.name) is not None for path in folder.glob("*.py")}
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_mtime_ns, info.st_size
 
 
 def _is_of(bytecode: Path, path: str) -> bool:
