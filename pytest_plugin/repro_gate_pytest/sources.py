@@ -149,16 +149,24 @@ def reads(nodes: Iterable[ast.AST]) -> frozenset[Chain]:
 
 # What a test may ask about code and files instead of running the one and having the other read.
 _ASKS = {
-    "docs": ("__doc__", "getdoc", "pydoc", "render_doc"),
-    "code": (
-        *("__annotations__", "get_annotations", "get_type_hints", "annotation", "return_annotation"),
-        *("__code__", "getsourcelines", "findsource", "get_instructions", "Bytecode"),
+    # The last ones show whatever there is, docstrings among it.
+    "docs": (
+        *("__doc__", "getdoc", "pydoc", "render_doc"),
+        *("__dict__", "getmembers", "getmembers_static", "attrgetter", "__getattribute__"),
     ),
+    "annotations": (
+        *("__annotations__", "get_annotations", "get_type_hints", "annotation", "return_annotation"),
+        *("__signature__", "getfullargspec"),
+    ),
+    "code": ("__code__", "getsourcelines", "findsource", "get_instructions", "Bytecode", "dis", "disassemble"),
     "files": (
         *("exists", "isfile", "isdir", "is_file", "is_dir", "is_resource", "stat", "lstat", "getsize", "access"),
         *("listdir", "scandir", "iterdir", "glob", "iglob", "rglob", "walk", "files", "contents"),
     ),
 }
+_SHOWING = frozenset({"help", "vars", "dir"})
+# Of these modules alone: others have something of the name, too.
+_ASKED_OF = {"inspect": (frozenset({"signature", "Signature"}), "annotations"), "builtins": (_SHOWING, "docs")}
 _KINDS = {name: kind for kind, names in _ASKS.items() for name in names}
 
 
@@ -167,13 +175,14 @@ class Mentions:
 
     ``members`` are attribute names and plain strings: what may name a member of a class.
     ``fixtures`` are names given to ``getfixturevalue`` as they stand, ``imports`` level, module and
-    symbol (empty for the module itself).
+    symbol (empty for the module itself); ``by_any_name``: an attribute is read whose name is made as the code runs.
     """
 
-    __slots__ = ("fixtures", "imports", "members")
+    __slots__ = ("by_any_name", "fixtures", "imports", "members")
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         members: set[str] = set()
+        self.by_any_name = False
         self.fixtures: set[str] = set()
         self.imports: set[tuple[int, str, str]] = set()
         queue = list(nodes)
@@ -195,6 +204,8 @@ class Mentions:
         self.members = frozenset(members)
 
     def _call(self, call: ast.Call) -> None:
+        if isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1:
+            self.by_any_name |= not isinstance(call.args[1], ast.Constant)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "getfixturevalue" and call.args:
             first = call.args[0]
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
@@ -203,14 +214,18 @@ class Mentions:
 
 def asks(chains: Iterable[Chain], mentions: Mentions) -> frozenset[str]:
     """What code asks for by what it reads and mentions; see ``asking``."""
-    named = {name for chain in chains for name in chain} | {symbol for _, _, symbol in mentions.imports}
-    shows = frozenset(["docs"]) if ("help",) in chains else frozenset()
+    named = {name for chain in chains for name in chain}
+    named.update(name for _, *names in mentions.imports for name in names)
+    shown = mentions.by_any_name or any(len(chain) == 1 and chain[0] in _SHOWING for chain in chains)
+    shows = frozenset(["docs"]) if shown else frozenset()
     return asking(named | mentions.members) | shows
 
 
 def asking(names: Iterable[str]) -> frozenset[str]:
-    """What such names ask for: ``docs``, ``code`` (how it is described) or ``files`` (which are there)."""
+    """What such names ask for: ``docs``, ``annotations``, ``code`` (objects) or ``files`` (which are there)."""
+    names = set(names)
     kinds = {"code" if name.startswith("co_") else _KINDS.get(name, "") for name in names}
+    kinds.update(kind for module, (asked, kind) in _ASKED_OF.items() if module in names and names & asked)
     return frozenset(kinds - {""})
 
 

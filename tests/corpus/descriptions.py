@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.corpus.shape import ALL, BROKEN, FAIL, FIXED, PASS, PRICE, Shape, fix, node, with_tests
+from tests.corpus.shape import ALL, BROKEN, FAIL, FIXED, OLD, PASS, PRICE, TESTS, Shape, fix, node, with_tests
 
 _TEST = "def test_all():\n"
 _BOTH = "    assert total([0, 2]) == 2  # so it is on base\n"
@@ -23,6 +23,11 @@ def main():
 if __name__ == "__main__":
     main()
 '''
+_SUMS = (
+    BROKEN.replace("    return", '    """Sum."""\n    return'),
+    FIXED.replace("    return", '    """Sum, with the first."""\n    return'),
+)
+_ANNOTATED = FIXED.replace("(prices):", "(prices) -> int:", 1)
 _WRONG, _RIGHT = _PROGRAM % "prizes", _PROGRAM % "prices"
 _HELP = "tests/test_program.py"
 _KEEPS = """\
@@ -128,6 +133,73 @@ SHAPES = (
         "    assert total.__annotations__['return'] == 'int'\n",
         "from __future__ import annotations\n\n\n" + BROKEN,
         "from __future__ import annotations\n\n\n" + FIXED.replace("(prices):", "(prices: list) -> int:", 1),
+    ),
+    _described(
+        "looks-at-a-docstring-by-a-name-that-is-made",
+        "    assert 'first' in getattr(total, f\"__{'doc'}__\")\n",
+        *_SUMS,
+    ),
+    _described(
+        "looks-at-all-there-is",
+        "    assert any('first' in str(getattr(total, name)) for name in dir(total))\n",
+        *_SUMS,
+    ),
+    _described(
+        "looks-at-a-docstring-that-is-gone",
+        "    assert not total.__doc__\n",
+        _SUMS[0],
+        FIXED,
+    ),
+    _described(
+        "looks-at-annotations-by-a-signature",
+        "    import inspect\n    assert inspect.signature(total).return_annotation is int\n",
+        BROKEN,
+        _ANNOTATED,
+    ),
+    Shape(
+        name="checks-a-description-and-the-fix",
+        row="19",
+        verdict=PASS,
+        reason="proved",
+        base={PRICE: BROKEN},
+        head={
+            PRICE: _ANNOTATED.replace("    return", '    """Sum, with the first."""\n    return'),
+            **with_tests(
+                """\
+                import inspect
+
+
+                def test_docstring():
+                    assert total([1, 2]) == 3
+                    assert total.__doc__ == "Sum, with the first."
+
+                def test_annotation():
+                    assert total([1, 2]) == 3
+                    assert inspect.signature(total).return_annotation is int
+                """
+            ),
+        },
+        proved={node("test_docstring"): "assertion", node("test_annotation"): "assertion"},
+    ),
+    Shape(
+        name="has-documentation-look-at-a-docstring",
+        row="23",
+        verdict=FAIL,
+        reason="does_not_exercise",
+        base={
+            PRICE: _SUMS[0],
+            "README.md": "    >>> total([0])\n    0\n",
+            TESTS: "import doctest, pathlib\n\n" + OLD + "ROOT = pathlib.Path(__file__).parents[1]\n\n\n"
+            "def test_readme():\n"
+            "    text = str(ROOT / 'README.md')\n"
+            "    found = doctest.testfile(text, module_relative=False, globs={'total': total})\n"
+            "    assert found.failed == 0\n",
+        },
+        head={
+            PRICE: _SUMS[1],
+            "README.md": "    >>> total([0, 2])\n    2\n    >>> total.__doc__\n    'Sum, with the first.'\n",
+        },
+        refused={node("test_readme"): "does_not_exercise"},
     ),
     Shape(
         name="looks-at-a-file-of-the-package",

@@ -399,6 +399,14 @@ def test_what_a_test_asks_of_code_and_files_is_told_through_its_helpers(
                 def test_help_of_another(): assert pkg.help or not pkg
                 def test_code(): assert pkg.f.__code__.co_names
                 def test_annotations(): assert not inspect.get_annotations(pkg.f)
+                def test_annotations_with_all(): assert inspect.signature(pkg.f)
+                def test_another_signature(): assert pkg.signature or not pkg
+                def test_imported_inside():
+                    import builtins
+                    builtins.help(pkg.f)
+                def test_made_name(): assert getattr(pkg.f, "__" + "doc" + "__")
+                def test_all_there_is(): assert vars(pkg)
+                def test_members(): assert inspect.getmembers(pkg.f)
                 def test_files(): assert there() and said
             """,
             "test_doc.py": "def f():\n    '>>> import pkg; pkg.f.__doc__'\n",
@@ -414,7 +422,13 @@ def test_what_a_test_asks_of_code_and_files_is_told_through_its_helpers(
         "test_shown": {"docs"},
         "test_help_of_another": set(),
         "test_code": {"code"},
-        "test_annotations": {"code"},
+        "test_annotations": {"annotations"},
+        "test_annotations_with_all": {"annotations"},
+        "test_another_signature": set(),
+        "test_imported_inside": {"docs"},
+        "test_made_name": {"docs"},
+        "test_all_there_is": {"docs"},
+        "test_members": {"docs"},
         "test_files": {"docs", "files"},
         "test_doc.f": {"docs"},
     }

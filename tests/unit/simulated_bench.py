@@ -109,6 +109,7 @@ class Sim:
     reworded: Behaviour | None = None
     described: Behaviour | None = None
     undaunted: Behaviour | None = None
+    retold: Behaviour | None = None
     file: str = TESTS
     changed: bool = True
     lenient_only: bool = False
@@ -125,7 +126,13 @@ class Sim:
     def on(self, side: Side) -> Any:
         """What it does on a side. Who needs no new body needs no name; words and surroundings matter to none."""
         heads = dict.fromkeys((Side.REWORDED, Side.DESCRIBED), self.head)
-        like = {Side.NAMED: self.hollow, Side.SURROUNDED: self.base, Side.UNDAUNTED: self.base, **heads}
+        like = {
+            Side.NAMED: self.hollow,
+            Side.SURROUNDED: self.base,
+            Side.UNDAUNTED: self.base,
+            Side.RETOLD: passes(),
+            **heads,
+        }
         return getattr(self, side) or like.get(side)
 
     def item(self, side: Side) -> ItemFacts:

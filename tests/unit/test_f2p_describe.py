@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from repro_gate.gates.fail_to_pass.describe import described
+from repro_gate.gates.fail_to_pass.describe import Extent, described
 from repro_gate.gates.fail_to_pass.symbols import parse
 
 FILES = sorted((Path(__file__).parents[2] / "ci_gate" / "repro_gate" / "gates").rglob("*.py"))
@@ -86,7 +86,7 @@ def test_what_is_new_keeps_its_docstring() -> None:
 
 
 def test_docstrings_alone_leave_the_rest() -> None:
-    total = run(described(HEAD, BASE, docstrings_alone=True))["total"]
+    total = run(described(HEAD, BASE, Extent.DOCSTRINGS))["total"]
     assert total.__doc__ == "Sum."
     assert total.__annotations__ == {"prices": list, "first": str, "return": int}
     assert "whole" in total.__code__.co_varnames
@@ -100,7 +100,7 @@ def test_where_nothing_differs_or_cannot_be_read_there_is_none(head: str | None,
 
 
 def test_the_same_docstrings_are_no_difference() -> None:
-    assert described(BASE.replace("[1:]", ""), BASE, docstrings_alone=True) is None
+    assert described(BASE.replace("[1:]", ""), BASE, Extent.DOCSTRINGS) is None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

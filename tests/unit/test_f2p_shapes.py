@@ -473,7 +473,8 @@ DOCUMENTED = product('"""Prizes."""\n' + BASE_TEXT, '"""Prices."""\n' + HEAD_TEX
 
 
 @pytest.mark.parametrize(
-    ("asks", "reason"), [("docs", "does_not_exercise"), ("code", "does_not_exercise"), ("files", "proved")]
+    ("asks", "reason"),
+    [(kind, "does_not_exercise") for kind in ("docs", "annotations", "code")] + [("files", "proved")],
 )
 def test_a_test_that_asks_how_code_is_described_must_not_need_that_alone(asks: str, reason: str) -> None:
     sims = [old(), Sim(name=NEW, asks=frozenset({asks}), described=fails())]
@@ -484,6 +485,30 @@ def test_a_test_that_asks_how_code_is_described_must_not_need_that_alone(asks: s
     )
     sims = [old(), Sim(name=NEW, asks=frozenset({asks}))]
     came_to(prove(case(product=(DOCUMENTED,)), SimBench(sims=sims), FIX, POLICY), PASS, "proved")
+
+
+@pytest.mark.parametrize(
+    ("asks", "verdict", "reason"),
+    [("docs", PASS, "proved"), ("annotations", PASS, "proved"), ("code", FAIL, "does_not_exercise")],
+)
+def test_who_checks_behaviour_besides_a_description_may_ask_for_both(
+    asks: str, verdict: GateVerdict, reason: str
+) -> None:
+    text = "def f(x) -> int:\n    return x + 1\n"
+    both = case(product=(product('"""Prizes."""\n' + BASE_TEXT, '"""Prices."""\n' + text),))
+    sims = [old(), Sim(name=NEW, asks=frozenset({asks}), described=fails(), retold=fails())]
+    came_to(prove(both, SimBench(sims=sims), FIX, POLICY), verdict, reason)
+
+
+def test_documentation_that_a_test_reads_may_ask_for_docstrings() -> None:
+    def came(text: str) -> GateResult:
+        reads = passes(opened=("README.md",))
+        sims = [old(), Sim(name=NEW, head=reads, described=fails())]
+        change = case(product=(DOCUMENTED,), documents=frozenset({"README.md"}), text=lambda _path: text)
+        return prove(change, SimBench(sims=sims), FIX, POLICY)
+
+    came_to(came(">>> f.__doc__\n"), FAIL, "does_not_exercise")
+    came_to(came(">>> f(1)\nhelp is in the docs\n"), PASS, "proved")
 
 
 def test_a_docstring_that_the_product_uses_is_a_change_that_a_test_reaches() -> None:

@@ -27,8 +27,8 @@ class Side(enum.StrEnum):
     """The trees of a proof: base as it is, base with head's tests, head, and those that are made of them.
 
     HOLLOW: head with hollow bodies; SURROUNDED: base's product, and all else as head has it; NAMED: the same with
-    head's names in the product; REWORDED: head in other words; DESCRIBED: head, described as base is; UNDAUNTED: base with
-    head's tests, whose files go on where something raises while they are imported.
+    head's names in the product; REWORDED: head in other words; DESCRIBED: head, described as base is; RETOLD: base's
+    product, described as head is; UNDAUNTED: base with head's tests, whose files go on where something raises while they are imported.
     """
 
     CONTROL = "control"
@@ -39,6 +39,7 @@ class Side(enum.StrEnum):
     NAMED = "named"
     REWORDED = "reworded"
     DESCRIBED = "described"
+    RETOLD = "retold"
     UNDAUNTED = "undaunted"
 
     @property

@@ -269,6 +269,7 @@ def _words(stage: Stage) -> str:
         Side.NAMED: "base's product with head's names",
         Side.REWORDED: "head in other words",
         Side.DESCRIBED: "head described as base",
+        Side.RETOLD: "base's product described as head",
         Side.UNDAUNTED: "base with test files that go on",
     }
     return words[stage.side] + (", lenient" if stage.lenient else "") + (", line by line" if stage.recorded else "")

@@ -1,4 +1,4 @@
-"""Head described as base is: what a test that looks at docstrings, annotations or code objects cannot tell from base. Pure.
+"""Head described as base is, and base as head: for tests that look at docstrings, annotations or code objects. Pure.
 
 Belongs here: the edit of one product file, by its syntax. Does not belong here: who is held to it (recovery), and
 other words for the same code (reword). Lines do not keep their numbers.
@@ -7,6 +7,7 @@ other words for the same code (reword). Lines do not keep their numbers.
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Iterator
 
 from repro_gate.gates.fail_to_pass.hollow import is_generator, is_only_declared
@@ -17,35 +18,49 @@ _Describable = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDe
 _WRAPPED = "lambda _of: __import__('functools').wraps(_of)(lambda *_by, **_named: _of(*_by, **_named))"
 
 
-def described(head: str | None, base: str | None, *, docstrings_alone: bool = False) -> str | None:
-    """Head that does the same and is described as base is: docstrings and annotations that base has, code behind wrappers.
+class Extent(enum.IntEnum):
+    """How much of what describes code is another's; each with all before it. CODE: behind wrappers of its own."""
 
-    None where it would say the same. Lines do not keep their numbers. With ``docstrings_alone`` all else is head's.
+    DOCSTRINGS = 0
+    ANNOTATIONS = 1
+    CODE = 2
+
+
+def described(text: str | None, other: str | None, extent: Extent = Extent.CODE) -> str | None:
+    """A text that does the same and is described as another one is: docstrings and annotations that the other has.
+
+    None where it would say the same. Lines do not keep their numbers.
     """
-    after, before = parse(head), parse(base)
+    after, before = parse(text), parse(other)
     if after is None or before is None:
         return None
     plain = ast.dump(after)
     _describe(after, before)
     olds = dict(functions(before))
-    for name, function in () if docstrings_alone else functions(after):
+    for name, function in functions(after) if extent > Extent.DOCSTRINGS else ():
         if name in olds:
             _annotate(function, olds[name])
-        if "<locals>" not in name and not is_only_declared(function) and _is_plain(function):
+        inside = "<locals>" in name or is_only_declared(function)
+        if extent is Extent.CODE and not inside and _is_plain(function):
             function.decorator_list.append(ast.parse(_WRAPPED, mode="eval").body)
     if ast.dump(after) == plain:
         return None
-    text = ast.unparse(ast.fix_missing_locations(after)) + "\n"
-    return text if parse(text) is not None else None
+    found = ast.unparse(ast.fix_missing_locations(after)) + "\n"
+    return found if parse(found) is not None else None
 
 
 def _describe(head: ast.Module, base: ast.Module) -> None:
     """Give what both have base's docstring, or none where base has none."""
     olds = dict(describable(base))
     for name, node in describable(head):
-        if name in olds and ast.get_docstring(node, clean=False) is not None:
-            old = ast.get_docstring(olds[name], clean=False)
-            node.body[0] = ast.Expr(value=ast.Constant(value=old))
+        if name not in olds:
+            continue
+        old = ast.get_docstring(olds[name], clean=False)
+        said = ast.Expr(value=ast.Constant(value=old))
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = said
+        elif old is not None:
+            node.body.insert(0, said)
 
 
 def describable(tree: ast.Module) -> Iterator[tuple[str, _Describable]]:

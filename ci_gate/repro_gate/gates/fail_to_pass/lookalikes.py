@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from repro_gate.gates.fail_to_pass.case import Case, Collection, Stage
-from repro_gate.gates.fail_to_pass.describe import described
+from repro_gate.gates.fail_to_pass.describe import Extent, described
 from repro_gate.gates.fail_to_pass.exercise import unread
 from repro_gate.gates.fail_to_pass.hollow import Elsewhere, Filling, hollow
 from repro_gate.gates.fail_to_pass.names import NO_VALUE, with_names, with_sayings
@@ -150,28 +150,42 @@ def check_wording(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse whoever fails on head once its text differs: by its own check, twice, with nothing of the product's."""
     texts = [(each.path, reworded(each.head, each.base)) for each in judge.case.product]
     stage = _made(Side.REWORDED, texts)
-    _refuse_failing(judge, stage, suspects, "it looks at the text or bytecode of what changed")
+    for suspect in _failing_twice(judge, stage, suspects):
+        suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, "it looks at the text or bytecode of what changed")
 
 
 def check_descriptions(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse, of those whose own code asks for docstrings, annotations or code objects, whoever needs head's."""
-    of_code = [each for each in suspects if judge.asks(each, "code")]
-    of_docs = [each for each in suspects if judge.asks(each, "docs") and each not in of_code]
-    for asking, alone in ((of_code, False), (of_docs, True)):
-        stage = _described(judge.case, docstrings_alone=alone) if asking else None
-        _refuse_failing(judge, stage, asking, "it looks at docstrings, annotations or code objects of what changed")
+    left = list(suspects)
+    for kind, extent in (("code", Extent.CODE), ("annotations", Extent.ANNOTATIONS), ("docs", Extent.DOCSTRINGS)):
+        asking = [each for each in left if judge.asks(each, kind)]
+        left = [each for each in left if each not in asking]
+        stage = _described(judge.case, extent) if asking else None
+        failing = _failing_twice(judge, stage, asking)
+        # Who checks what the code does besides is not content with a description, which code objects are no part of.
+        besides = _not_content(judge, failing, extent) if extent is not Extent.CODE else set[str]()
+        for suspect in (each for each in failing if each.id not in besides):
+            why = "it looks at docstrings, annotations or code objects of what changed"
+            suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, why)
+
+
+def _not_content(judge: Judge, suspects: Sequence[Suspect], extent: Extent) -> set[str]:
+    """Who fails with base's product described as head is, too."""
+    texts = [(each.path, described(each.base, each.head, extent)) for each in judge.case.product]
+    stage = _with_bases_product(judge.case, Side.RETOLD, texts)
+    return {each.id for each, run in _under_their_conditions(judge, stage, suspects) if _fails(run)}
 
 
 def fail_by_docstrings(judge: Judge, suspects: Sequence[Suspect]) -> set[str]:
     """The tests that fail on head once the docstrings that changed are base's."""
-    stage = _described(judge.case, docstrings_alone=True) if suspects else None
+    stage = _described(judge.case, Extent.DOCSTRINGS) if suspects else None
     if stage is None:
         return set()
     return {each.id for each, run in _under_their_conditions(judge, stage, suspects) if _fails(run)}
 
 
-def _described(case: Case, *, docstrings_alone: bool) -> Stage | None:
-    texts = [(each.path, described(each.head, each.base, docstrings_alone=docstrings_alone)) for each in case.product]
+def _described(case: Case, extent: Extent) -> Stage | None:
+    texts = [(each.path, described(each.head, each.base, extent)) for each in case.product]
     return _made(Side.DESCRIBED, texts)
 
 
@@ -181,16 +195,15 @@ def _made(side: Side, texts: Iterable[tuple[str, str | None]]) -> Stage | None:
     return Stage(side=side, replaced=replaced) if replaced else None
 
 
-def _refuse_failing(judge: Judge, stage: Stage | None, suspects: Iterable[Suspect], why: str) -> None:
-    """Refuse whoever fails there twice, of those that see themselves what differs on base."""
+def _failing_twice(judge: Judge, stage: Stage | None, suspects: Iterable[Suspect]) -> list[Suspect]:
+    """Whoever fails there twice, of those that see themselves what differs on base."""
     pending = [each for each in suspects if not through_product(each.failure) and not each.by_dependency]
     if stage is None:
-        return
+        return []
     for _ in range(2):
         runs = _fresh(judge, stage, pending)
         pending = [each for each in pending if _fails(runs[each.id])]
-    for suspect in pending:
-        suspect.refuse(ReasonCode.DOES_NOT_EXERCISE, why)
+    return pending
 
 
 def _fails(run: TestRun) -> bool:

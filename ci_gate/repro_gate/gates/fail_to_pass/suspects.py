@@ -6,6 +6,7 @@ outcome asks for. Does not belong here: repeating (repeats) or the whole change 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -26,6 +27,13 @@ from repro_gate.model import Conditions, Failure, ItemFacts, Mode, Outcome, Reas
 HEAD = Stage(side=Side.HEAD)
 # These end a process: they are run alone, and the others without them.
 DISRUPTIVE = frozenset({ReasonCode.TIMEOUT, ReasonCode.CRASH})
+
+# As the plugin reads it of the test's own code.
+_ASKING = {
+    "docs": re.compile(r"__doc__|\bgetdoc\b|\bpydoc\b|\b(?:help|vars|dir|getmembers)\("),
+    "annotations": re.compile(r"__annotations__|\bget_annotations\b|\bget_type_hints\b|\binspect\.signature\b"),
+    "code": re.compile(r"__code__|\bco_[a-z]+"),
+}
 
 _ON_HEAD = {
     Outcome.SKIPPED: (ReasonCode.SKIPPED_ON_HEAD, "skipped on head"),
@@ -77,9 +85,16 @@ class Judge:
     confirmed: int = 0
 
     def asks(self, suspect: Suspect, kind: str) -> bool:
-        """Whether the test's own code asks for ``docs``, ``code`` or ``files``."""
+        """Whether the test's own code asks for ``docs``, ``annotations``, ``code`` or ``files``, or what the change has it read."""
         item = self.items.get(suspect.id)
-        return item is not None and kind in item.asks
+        return (item is not None and kind in item.asks) or kind in self._asked_by_texts(suspect)
+
+    def _asked_by_texts(self, suspect: Suspect) -> set[str]:
+        """What the documentation and data of the change ask for that a test reads: it may run them."""
+        runs = self.runner.history(Side.HEAD, suspect.id)
+        read = {path for run in runs if run.evidence is not None for path in run.evidence.opened}
+        texts = [self.case.text(path) or "" for path in read & (self.case.documents | self.case.test_data)]
+        return {kind for kind, words in _ASKING.items() if any(words.search(text) for text in texts)}
 
     def on_head(self, run: TestRun, *, file: str, company: tuple[str, ...], on_base: Failure | None) -> Refused | None:
         """Why this test is no proof by what head does, or None where it passes."""
