@@ -59,7 +59,7 @@ class Enlistment:
             record = start.get("record", ())
             self.lines = lines.Lines(self.tree, start.get("lines", {}), record, libraries=[self.directory])
             self.lines.start()
-            if record:
+            if start.get("offspring"):
                 born = offspring.Offspring(self.lines, self.directory, self.tree, record)
                 born.install()
                 self.observers.append(born)  # before the lines: it adds to them

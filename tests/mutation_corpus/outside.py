@@ -55,6 +55,21 @@ SHAPES = (
         survivors=("3: spare = 4 -> spare = 5", "3: spare = 4 -> spare = None"),
     ),
     Shape(
+        name="child-process-whose-environment-is-looked-at",
+        trap="what a child needs in order to record stands in its environment, and a test asks for exactly that",
+        verdict=PASS,
+        reason="all_detected",
+        tested=3,
+        head=change(
+            "import sys\n\n\ndef main(n):\n    return n + 1\n\n\nif __name__ == '__main__':\n    print(main(int(sys.argv[1])))\n",
+            "import subprocess, sys\n\n\ndef said(*words, **more):\n"
+            "    return subprocess.run(words, capture_output=True, text=True, **more).stdout\n\n\n"
+            "def test_main():\n"
+            "    assert said(sys.executable, '-m', 'shop.code', '3') == '4\\n'\n"
+            "    assert said('/usr/bin/env', env={'A': '1'}) == 'A=1\\n'\n",
+        ),
+    ),
+    Shape(
         name="child-process-product",
         trap="tests start the product as a process, which reads the file and knows of no exchange",
         verdict=FAIL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -209,6 +210,22 @@ def test_a_run_without_the_failed_tests_is_made_only_where_it_could_tell_more() 
     bench = World([], [a_test("a", ran("2")), a_test("b", ran("2", outcome=Outcome.FAILED))]).bench
     assert Instrumented(bench, LIMITS).head.tests_of(FILE, [2]) == ("tests/test_mod.py::a", "tests/test_mod.py::b")
     assert len(bench.asked) == 1
+
+
+@pytest.mark.parametrize("children", [(), ("env",)])
+def test_a_test_that_fails_by_how_its_child_processes_are_recorded_is_believed_without_that(
+    children: tuple[str, ...],
+) -> None:
+    def looks(seen: Seen) -> TestRun:
+        outcome = Outcome.PASSED if seen.nth else Outcome.FAILED
+        found = ran("2-4", "2>3,2>4", outcome=outcome)(seen)
+        assert found.evidence is not None
+        return dataclasses.replace(found, evidence=dataclasses.replace(found.evidence, children=children))
+
+    bench = World([], [a_test("a", looks)]).bench
+    head = Instrumented(bench, LIMITS).head
+    assert head.outcomes["tests/test_mod.py::a"] is (Outcome.PASSED if children else Outcome.FAILED)
+    assert [request.stage.offspring for request in bench.asked] == ([True, False] if children else [True])
 
 
 @pytest.mark.parametrize("how", ["lost", "timeout", "not_run"])

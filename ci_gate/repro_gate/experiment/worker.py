@@ -237,6 +237,7 @@ class Worker:
             "lenient": project.lenient.to_json() if project.lenient else None,
             "lines": {path: sorted(lines) for path, lines in project.watch.items()},
             "record": list(project.record),
+            "offspring": bool(project.record) and project.offspring,
             "tests": list(project.test_files),
         }
         return {name: value for name, value in asked.items() if value}

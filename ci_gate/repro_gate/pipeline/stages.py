@@ -201,6 +201,7 @@ class LabBench:
                 counters=watched,
                 watch=self.watched(stage.side) if watched else {},
                 record=self.product(stage.side) if stage.recorded else (),
+                offspring=stage.offspring,
             )
             lab = self._labs[stage] = self._new(project, lambda tree: self._alter(stage, tree)).__enter__()
             first = self._compiled.get((stage.environment, stage.side.origin))

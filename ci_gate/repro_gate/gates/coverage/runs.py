@@ -10,7 +10,18 @@ from dataclasses import replace
 from typing import Protocol
 
 from repro_gate.gates.fail_to_pass.case import Bench, Request, Stage
-from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, Outcome, Recording, Side, Trace
+from repro_gate.model import (
+    Conditions,
+    Experiment,
+    ExperimentResult,
+    Limits,
+    Mode,
+    Outcome,
+    Recording,
+    Side,
+    TestRun,
+    Trace,
+)
 
 
 class Runs(Protocol):
@@ -41,13 +52,14 @@ def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None
     )
     (result,) = bench.run([request])
     why = why or _why_not(result)
+    runs = _undisturbed(bench, request, result.runs)
     return Recording(
-        outcomes={run.id: run.outcome for run in result.runs},
-        by_test={run.id: run.evidence.ran for run in result.runs if run.evidence is not None},
-        away={run.id: run.evidence.away for run in result.runs if run.evidence is not None and run.evidence.away},
+        outcomes={run.id: run.outcome for run in runs},
+        by_test={run.id: run.evidence.ran for run in runs if run.evidence is not None},
+        away={run.id: run.evidence.away for run in runs if run.evidence is not None and run.evidence.away},
         at_import=collected.import_ran,
-        seconds=sum(run.seconds for run in result.runs),
-        seconds_of={run.id: run.seconds for run in result.runs},
+        seconds=sum(run.seconds for run in runs),
+        seconds_of={run.id: run.seconds for run in runs},
         whole=not why,
         why=why,
         python=collected.python,
@@ -72,6 +84,26 @@ def record_believed(bench: Bench, side: Side, limits: Limits, flaky: frozenset[s
         if not again.outcomes[test].bad
     }
     return replace(first, by_test={**first.by_test, **more})
+
+
+def _undisturbed(bench: Bench, request: Request, runs: Sequence[TestRun]) -> list[TestRun]:
+    """The runs; who failed and started processes is asked again with these left alone: it may look at their environment."""
+    failed = [run.id for run in runs if run.outcome is Outcome.FAILED and run.evidence and run.evidence.children]
+    if not failed:
+        return list(runs)
+    experiment = replace(request.experiment, tests=tuple(failed))
+    alone = replace(request, stage=replace(request.stage, offspring=False), experiment=experiment)
+    (again,) = bench.run([alone])
+    passed = {run.id: run for run in again.runs if run.outcome is Outcome.PASSED and again.controls_held}
+    return [_joined(run, passed[run.id]) if run.id in passed else run for run in runs]
+
+
+def _joined(first: TestRun, again: TestRun) -> TestRun:
+    """The second run of a test, with what its child processes ran in the first."""
+    if first.evidence is None or again.evidence is None:
+        return again
+    seen = replace(again.evidence, ran=(*again.evidence.ran, *first.evidence.away), away=first.evidence.away)
+    return replace(again, evidence=seen)
 
 
 def _places(*of_tests: Sequence[Trace]) -> set[tuple[str, int]]:

@@ -143,7 +143,7 @@ class Stage:
 
     ``restored`` are paths that are as on base, or gone as there; ``replaced`` holds paths and texts. ``environment``
     is HEAD unless base's own dependencies are asked for (then BASE). ``recorded``: all lines and branches of the product
-    are told, in place of watched lines. ``watched`` False: nobody asks for more than outcomes.
+    are told, in place of watched lines, unless ``offspring`` is False also those of child processes. ``watched`` False: nobody asks for more than outcomes.
     """
 
     side: Side
@@ -152,6 +152,7 @@ class Stage:
     replaced: tuple[tuple[str, str], ...] = ()
     environment: Side = Side.HEAD
     recorded: bool = False
+    offspring: bool = True
     watched: bool = True
 
 
