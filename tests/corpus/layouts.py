@@ -6,6 +6,12 @@ from tests.corpus.shape import BROKEN, FAIL, FIXED, NEW, OLD, PASS, PRICE, TESTS
 
 _CHECKS = {"pytest.ini": "[pytest]\npython_files = check_*.py\ntestpaths = checks\n", TESTS: None}
 _CHECK = "checks/check_price.py"
+_HELPED = {
+    "pytest.ini": "[pytest]\ntestpaths = checks\npythonpath = checks\n",
+    TESTS: None,
+    "checks/helper.py": "def wanted():\n    return 3\n",
+    "checks/test_helper.py": "from helper import wanted\n\n\ndef test_wanted():\n    assert wanted()\n",
+}
 _LOOKS = """\
 import pkgutil
 
@@ -66,6 +72,39 @@ SHAPES = (
         },
         head={PRICE: FIXED, "checks/helper.py": "PRICES = [1, 2]\nSUM = 3\n"},
         proved={node("test_all", _CHECK): "assertion"},
+    ),
+    Shape(
+        name="helper-that-changes-and-has-a-test-of-its-own",
+        row="testpaths",
+        verdict=FAIL,
+        reason="passes_on_base",
+        base={**_HELPED, "checks/test_price.py": OLD},
+        head={
+            PRICE: FIXED,
+            "checks/helper.py": "def wanted():\n    return 4\n",
+            "checks/test_price.py": "from helper import wanted\n"
+            + OLD
+            + "def test_all():\n    assert wanted() == 4\n    assert total([0, 2]) == 2\n",
+        },
+        refused={
+            node("test_all", "checks/test_price.py"): "passes_on_base",
+            node("test_wanted", "checks/test_helper.py"): "passes_on_base",
+        },
+    ),
+    Shape(
+        name="helper-with-a-test-of-its-own-for-the-fix",
+        row="testpaths",
+        verdict=PASS,
+        reason="proved",
+        base={**_HELPED, "checks/test_price.py": OLD},
+        head={
+            PRICE: FIXED,
+            "checks/helper.py": "def wanted():\n    return 3\n\n\ndef prices():\n    return [1, 2]\n",
+            "checks/test_price.py": "from helper import prices\n"
+            + OLD
+            + "def test_all():\n    assert total(prices()) == 3\n",
+        },
+        proved={node("test_all", "checks/test_price.py"): "assertion"},
     ),
     _beside(
         "tests-beside-code",

@@ -131,6 +131,19 @@ SHOP = ("shop/__init__.py", "shop/price.py", "shop/check_price.py", "checks/pric
             (*SHOP, "more/rates.py", "more/check_rates.py"),
             {"shop/check_price.py", "more/check_rates.py"},
         ),
+        # ... but for one among tests of code elsewhere
+        (
+            [],
+            ["more"],
+            (*SHOP, "more/rates.py", "more/test_rates.py", "more/test_prices.py"),
+            {"more/rates.py", "more/test_rates.py", "more/test_prices.py"},
+        ),
+        (
+            [],
+            ["more"],
+            (*SHOP, "more/a.py", "more/test_a.py", "more/b.py", "more/test_b.py", "more/test_both.py"),
+            {"more/test_a.py", "more/test_b.py", "more/test_both.py"},
+        ),
         ([], ["more"], (*SHOP, "more/rates.py", "more/test_prices.py"), {"more/rates.py", "more/test_prices.py"}),
         (["*.py"], ["more"], (*SHOP, "more/rates.py", "more/test_rates.py"), {"more/rates.py", "more/test_rates.py"}),
     ],

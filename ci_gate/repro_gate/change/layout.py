@@ -197,6 +197,9 @@ def layout_of(
     folders = [folder for each in settings for folder in each.folders]
     any_is_one = any(fnmatchcase("x.py", _name(pattern)) for each in settings for pattern in each.files)
     code = frozenset[str]() if any_is_one else frozenset(_tested_beside(folders, known, named))
+    outside = (root for root in _product_roots(known, data, named) if not any(_matches(root, f) for f in folders))
+    if any(not named.is_test(f"{root}/x") for root in outside):
+        code -= frozenset(_helpers(code, known, named))
     plain = dataclasses.replace(
         named, test_folders=tuple(dict.fromkeys(_only_tests(folders, known, data, named, None if any_is_one else code)))
     )
@@ -245,6 +248,20 @@ def _tested_beside(folders: Sequence[str], paths: frozenset[str], named: Layout)
         patterns = ("test_*.py", "*_test.py", *map(_name, named.test_names))
         if any(str(pure.with_name(each.replace("*", pure.stem))) in paths for each in patterns):
             yield path
+
+
+def _helpers(code: frozenset[str], paths: frozenset[str], named: Layout) -> Iterator[str]:
+    """Those in folders of tests for code elsewhere: no more of them than of tests whose own module is not beside them."""
+    for folder in {str(PurePosixPath(path).parent) for path in code}:
+        there = {path for path in code if str(PurePosixPath(path).parent) == folder}
+        tests = [
+            path
+            for path in paths
+            if path.endswith(".py") and str(PurePosixPath(path).parent) == folder and named.is_test(path)
+        ]
+        own = sum(PurePosixPath(path).name not in ("conftest.py", "__init__.py") for path in tests)
+        if len(there) <= own - len(there):
+            yield from there
 
 
 def _product_folders(paths: frozenset[str]) -> Iterator[str]:
