@@ -460,8 +460,14 @@ SHAPES = (
                         assert total([]) == 0
                 """
             ),
+            "tests/helper.py": "from shop.buy import bought\n\nFIVE = 5\n",
+            "tests/test_five.py": "from helper import FIVE\n\n\ndef test_five():\n    assert FIVE == 5\n",
         },
-        refused={node("test_true"): "passes_on_base", node("TestBought::test_other"): "passes_on_base"},
+        refused={
+            node("test_true"): "passes_on_base",
+            node("TestBought::test_other"): "passes_on_base",
+            node("test_five", "tests/test_five.py"): "passes_on_base",
+        },
     ),
     Shape(
         name="test-file-that-checks-at-its-top",

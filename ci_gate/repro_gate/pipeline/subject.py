@@ -224,7 +224,8 @@ def module_of(path: str, roots: Sequence[str]) -> str:
 
 def _text_in(tree: Path, path: str) -> str | None:
     file = tree / path
-    return decoded(file.read_bytes()) if file.is_file() else None
+    inside = not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
+    return decoded(file.read_bytes()) if inside and file.is_file() else None
 
 
 def _text(repository: Repository, sha: str) -> str | None:

@@ -27,7 +27,7 @@ from repro_gate.gates.fail_to_pass.runner import NEUTRAL, Ask
 from repro_gate.gates.fail_to_pass.suspects import Judge, Suspect
 from repro_gate.gates.fail_to_pass.symbols import Surface, passed_on, surface
 from repro_gate.gates.fail_to_pass.undaunted import undaunted
-from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Side, TestRun
+from repro_gate.model import Conditions, Failure, Mode, Outcome, ReasonCode, Side, TestRun, Zone
 
 _CHECKED = frozenset({ReasonCode.ASSERTION, ReasonCode.PRODUCT_EXCEPTION})
 # What a test does that finds a name missing by itself: it asserts, or stumbles over None. A product that
@@ -118,13 +118,18 @@ def check_surroundings(judge: Judge, suspects: Iterable[Suspect], head: Collecti
 def check_unimported(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse, of those whose file base's product keeps from being imported, whoever passes without what raises."""
     pending = [each for each in suspects if each.stage.lenient is not None and each.id in each.stage.lenient.tests]
-    stage = _made(
-        Side.UNDAUNTED, [(file, undaunted(judge.case.text(file))) for file in sorted({s.file for s in pending})]
-    )
+    texts = [(file, undaunted(judge.case.text(file))) for file in sorted(_imported_in_vain(judge, pending))]
+    stage = _made(Side.UNDAUNTED, texts)
     for suspect, run in _under_their_conditions(judge, stage, pending) if stage is not None else ():
         if run.outcome is Outcome.PASSED:
             why = "passes on base once its file goes on at what raises there: it does not use that"
             suspect.refuse(ReasonCode.PASSES_ON_BASE, why)
+
+
+def _imported_in_vain(judge: Judge, suspects: Sequence[Suspect]) -> set[str]:
+    """The test files through which an import came to what raises: the tests' own, and helpers that these import."""
+    frames = (frame for each in suspects if each.failure is not None for frame in each.failure.frames)
+    return {each.file for each in suspects} | {frame.path for frame in frames if frame.zone is Zone.TEST}
 
 
 def _steady(suspects: Iterable[Suspect]) -> list[Suspect]:
