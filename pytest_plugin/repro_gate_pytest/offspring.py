@@ -4,7 +4,7 @@ Belongs here: how a child comes to record, and how the test's process hears of i
 recorded (lines). A child writes each line down when it runs for the first time: so nothing is lost where it is killed
 or ends by ``os._exit``. The environment of the test's process stays as it is: what a child needs is added to its own
 as it starts, and is gone from there before any other code runs. Not seen is an interpreter that reads no environment
-(``-E``, ``-I``), or that C code starts.
+(``-E``, ``-I``) or no ``site`` (``-S``), one that C code starts, or that is started while no test runs (at import).
 """
 
 from __future__ import annotations
@@ -170,9 +170,14 @@ class Starts:
 
     def _with_environment(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def start(*arguments: Any, **named: Any) -> Any:
-            if self._place() and len(arguments) > 2 and isinstance(arguments[2], Mapping):
-                known = {os.fsencode(name): os.fsencode(value) for name, value in arguments[2].items()}
-                arguments = (*arguments[:2], self.environment(known), *arguments[3:])
+            given = arguments[2] if len(arguments) > 2 else named.get("env")
+            if self._place() and isinstance(given, Mapping):
+                known = {os.fsencode(name): os.fsencode(value) for name, value in given.items()}
+                ours = self.environment(known)
+                if "env" in named:
+                    named = {**named, "env": ours}
+                else:
+                    arguments = (*arguments[:2], ours, *arguments[3:])
             return original(*arguments, **named)
 
         return start

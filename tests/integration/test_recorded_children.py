@@ -61,6 +61,12 @@ TESTS = """\
     def test_shell(): os.system("cd %s && %s -c '%s'" % (HERE, sys.executable, CODE % ("ways", 3)))
     def test_spawned(): os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-c", CODE % ("ways", 3)], os.environ), 0)
     def test_grandchild(): python("import os; os.execv(%r, [%r, '-c', %r])" % (sys.executable, sys.executable, CODE % ("ways", 3)))
+    def test_executed():
+        pid = os.fork()
+        if not pid:
+            os.execve(sys.executable, [sys.executable, "-c", CODE % ("ways", 3)], env={"PYTHONPATH": HERE})
+        os.waitpid(pid, 0)
+
     def test_isolated(): python("import sys; sys.path.insert(0, %r); %s" % (HERE, CODE % ("ways", 1)), "-I", check=True)
 
     def test_forked():
@@ -124,6 +130,7 @@ def test_each_child_is_recorded_for_the_test_that_started_it(project: MakeProjec
         "shell": LARGE,
         "spawned": LARGE,
         "grandchild": LARGE,
+        "executed": LARGE,
         "isolated": frozenset(),
         "forked": LARGE | SMALL,
         "pool[fork]": LARGE | SMALL,

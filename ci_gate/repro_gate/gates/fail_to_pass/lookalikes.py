@@ -129,7 +129,8 @@ def check_unimported(judge: Judge, suspects: Iterable[Suspect]) -> None:
 def _imported_in_vain(judge: Judge, suspects: Sequence[Suspect]) -> set[str]:
     """The test files through which an import came to what raises: the tests' own, and helpers that these import."""
     frames = (frame for each in suspects if each.failure is not None for frame in each.failure.frames)
-    return {each.file for each in suspects} | {frame.path for frame in frames if frame.zone is Zone.TEST}
+    helpers = {frame.path for frame in frames if frame.zone is Zone.TEST}
+    return helpers | {each.file for each in suspects}
 
 
 def _steady(suspects: Iterable[Suspect]) -> list[Suspect]:
