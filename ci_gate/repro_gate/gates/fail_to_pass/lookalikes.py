@@ -118,7 +118,7 @@ def check_surroundings(judge: Judge, suspects: Iterable[Suspect], head: Collecti
 def check_unimported(judge: Judge, suspects: Iterable[Suspect]) -> None:
     """Refuse, of those whose file base's product keeps from being imported, whoever passes without what raises."""
     pending = [each for each in suspects if each.stage.lenient is not None and each.id in each.stage.lenient.tests]
-    texts = [(file, undaunted(judge.case.text(file))) for file in sorted(_imported_in_vain(judge, pending))]
+    texts = [(file, undaunted(judge.case.text(file))) for file in sorted(_imported_in_vain(pending))]
     stage = _made(Side.UNDAUNTED, texts)
     for suspect, run in _under_their_conditions(judge, stage, pending) if stage is not None else ():
         if run.outcome is Outcome.PASSED:
@@ -126,7 +126,7 @@ def check_unimported(judge: Judge, suspects: Iterable[Suspect]) -> None:
             suspect.refuse(ReasonCode.PASSES_ON_BASE, why)
 
 
-def _imported_in_vain(judge: Judge, suspects: Sequence[Suspect]) -> set[str]:
+def _imported_in_vain(suspects: Sequence[Suspect]) -> set[str]:
     """The test files through which an import came to what raises: the tests' own, and helpers that these import."""
     frames = (frame for each in suspects if each.failure is not None for frame in each.failure.frames)
     helpers = {frame.path for frame in frames if frame.zone is Zone.TEST}
