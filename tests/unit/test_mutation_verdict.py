@@ -272,7 +272,7 @@ def test_the_line_of_numbers() -> None:
         interval=(0.25, 0.99),
     )
     assert outline(report) == (
-        "6 of 8 mutants tested (2 covered by no test, 1 left for want of time); 3 killed by old tests, "
+        "6 of 10 mutants tested (2 covered by no test, 1 left for want of time); 3 killed by old tests, "
         "1 killed only by tests of this change, 1 noticed by a timeout, 1 noticed by none, 1 inconclusive; score 83% (95 %: 25% to 99%)"
     )
 
