@@ -104,6 +104,25 @@ def test_a_mutant_on_disk_and_one_in_a_fork_agree_whatever_bytecode_head_has(ben
     assert [result.swapped for result in results] == [None, 1, 1, None]
 
 
+def test_a_file_that_is_as_on_base_is_not_run_by_bytecode_that_head_commits(bench: LabBench, tmp_path: Path) -> None:
+    """Python takes bytecode for valid without looking at the source, if it says so."""
+    root = write_files(
+        bench.trees[Side.HEAD],
+        {
+            "tests/core.py": "def value(): return 2\n",
+            "tests/test_d.py": "from core import value\ndef test_d(): assert value() == 2\n",
+        },
+    )
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(root / "tests" / "core.py"), invalidation_mode=unchecked)
+    old = write_files(tmp_path / "old", {"tests/core.py": "def value(): return 1\n"})
+    bench.trees = {**bench.trees, Side.CONTROL: old}
+    stage = Stage(side=Side.HEAD, restored=("tests/core.py",))
+    plain = Experiment(tests=("tests/test_d.py::test_d",), conditions=Conditions())
+    results = bench.run([Request(stage=each, experiment=plain, mode=Mode.FRESH) for each in (HEAD, stage)])
+    assert [result.runs[0].outcome for result in results] == [Outcome.PASSED, Outcome.FAILED]
+
+
 def test_trees_made_for_one_question_do_not_pile_up(bench: LabBench) -> None:
     test = "tests/test_a.py::test_a"
     bench.collect(HEAD, Conditions())

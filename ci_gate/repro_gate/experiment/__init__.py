@@ -8,7 +8,7 @@ from repro_gate.experiment.coding import decoded, encoded
 from repro_gate.experiment.environment import looks_secret, visible_environment
 from repro_gate.experiment.lab import Job, Lab
 from repro_gate.experiment.project import Project, find_tree
-from repro_gate.experiment.tree import put_text
+from repro_gate.experiment.tree import forget_bytecode, put_text
 from repro_gate.experiment.tree import remove as tree_wipe
 from repro_gate.experiment.wiring import (
     ENVIRONMENTS,
@@ -35,6 +35,7 @@ __all__ = [
     "decoded",
     "encoded",
     "find_tree",
+    "forget_bytecode",
     "is_called_test",
     "leaves_checkout",
     "looks_secret",

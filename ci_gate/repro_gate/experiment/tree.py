@@ -144,14 +144,19 @@ def _is_rewritten(name: str) -> bool:
 
 
 def put_text(tree: Path, path: str, text: str) -> None:
-    """Write a file of ``tree`` and remove what was compiled from the text before it.
+    """Write a file of ``tree``, and remove what was compiled from the text before it."""
+    file = tree / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(encoded(text))
+    forget_bytecode(file)
+
+
+def forget_bytecode(file: Path) -> None:
+    """Remove what was compiled from a file whose text is another one now.
 
     Python takes bytecode for valid by the source's size and its time in whole seconds, which a small
     change of a file that is just made leaves equal; or, where the bytecode says so, without looking.
     """
-    file = tree / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(encoded(text))
     for compiled in (file.parent / "__pycache__").glob(f"{glob.escape(file.stem)}.*"):
         compiled.unlink()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repro_gate.change import leave_unnoticed
 from repro_gate.errors import CollectionFailed, DiskFull
-from repro_gate.experiment import Job, Lab, Project, put_text
+from repro_gate.experiment import Job, Lab, Project, forget_bytecode, put_text
 from repro_gate.gates.fail_to_pass import Collection, Request, Stage
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, TestRun
 from repro_gate.pipeline.provision import Provision, Room
@@ -255,6 +255,7 @@ def _restore(old: Path, place: Path) -> None:
     """Let a path be what it is in base's tree."""
     if place.is_symlink() or place.exists():
         shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
+    forget_bytecode(place)
     if old.is_symlink() or old.is_file():
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(old, place, follow_symlinks=False)
