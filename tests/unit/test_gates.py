@@ -130,7 +130,7 @@ def campaign(*tests: TestVerdict, incomplete: str = "") -> FlakeReport:
 @pytest.mark.parametrize(
     ("report", "said"),
     [
-        (None, ("neutral", "nothing-to-judge")),
+        (None, ("neutral", "nothing_to_judge")),
         (campaign(verdict("t::new", Verdict.STABLE)), ("pass", "none-found")),
         (campaign(verdict("t::new", Verdict.ALWAYS_FAILING, failures=20)), ("pass", "none-found")),
         (campaign(verdict("t::new", Verdict.FLAKY, failures=3, axis="random")), ("fail", "flaky-tests")),

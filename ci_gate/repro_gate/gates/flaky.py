@@ -21,7 +21,7 @@ class Reason(enum.StrEnum):
     CONDITION_DEPENDENT = "condition-dependent-tests"
     NOT_NEW = "not-of-this-change"
     INCOMPLETE = "incomplete"
-    NOTHING_TO_JUDGE = "nothing-to-judge"
+    NOTHING_TO_JUDGE = "nothing_to_judge"  # as the other gates have it; the rest are words of scans
 
 
 _REASONS = {Verdict.FLAKY: Reason.FLAKY, Verdict.CONDITION_DEPENDENT: Reason.CONDITION_DEPENDENT}
