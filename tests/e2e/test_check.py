@@ -75,7 +75,8 @@ def test_a_fix_with_its_test_is_proved_and_the_printed_command_repeats_it(
     assert report["environment"]["sandbox"]["hermetic"] is True
     assert "test_discount" in (place / "s.md").read_text(encoding="utf-8")
     command = next(line.removeprefix("Repeat: ") for line in done.out.splitlines() if line.startswith("Repeat: "))
-    again = shell.run(*shlex.split(command), cwd=place)
+    assert command.startswith("REPRO_GATE_REPLAYS=1 repro-gate check ")
+    again = shell.run("sh", "-c", command, cwd=place)
     assert again.code == 0, again
     assert f"proved   {TEST}" in again.out
 
@@ -223,6 +224,21 @@ def test_no_difference_is_nothing_to_judge(shell: Shell, tmp_path: Path) -> None
     done = shell.gate("check", "--base", "change", "--report-json", "r.json", cwd=place)
     assert done.code == 0, done
     assert report_of(place)["verdict"] == "neutral"
+
+
+def test_a_check_in_a_subdirectory_says_where_the_projects_top_is(
+    shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
+) -> None:
+    place = change(tmp_path, HEAD, base={**BASE, "src/a.py": "x = 1\n"})
+    said = f"no test to judge in src, a subdirectory of the project. The project's top is {place.resolve()}:"
+    done = checked(shell, place / "src", "--python", sys.executable, "--gates", "fail-to-pass,network", *sandbox)
+    assert done.code == 1, done
+    assert "fail-to-pass: fail (no_items)" in done.out
+    assert said in done.words
+    quiet = checked(shell, place / "src", "--python", sys.executable, "--gates", "network", *sandbox)
+    assert quiet.code == 0, quiet
+    assert "network: neutral (nothing_to_judge)" in quiet.out
+    assert said in quiet.words
 
 
 @pytest.mark.parametrize("base", ["other", "other~1"])

@@ -43,6 +43,9 @@ def test_lines_branches_and_lost_lines_are_named_and_written_for_other_tools(
     done = checked(shell, place, *options, *sandbox, env={"REPRO_GATE_GATE_COVERAGE": "block"})
     assert done.code == 1, done
     assert "till/__init__.py:4 (`result -= discount`) is run by no test" in done.words
+    (repeat,) = [line.removeprefix("Repeat: ") for line in done.out.splitlines() if line.startswith("Repeat: ")]
+    assert repeat.startswith("REPRO_GATE_GATE_COVERAGE=block REPRO_GATE_REPLAYS=1 repro-gate check ")
+    assert shell.run("sh", "-c", repeat, cwd=place).code == 1
     (gate,) = report_of(place)["gates"]
     found = gate["coverage"]
     assert {line["line"]: line["state"] for line in found["lines"]} == {

@@ -229,6 +229,28 @@ def test_no_tests_at_all_is_nothing_to_judge(shell: Shell, project: MakeProject)
     done = shell.scan(project({"test_a.py": "x = 1\n"}))
     assert done.code == 0, done
     assert "No tests to judge" in done.out
+    assert "subdirectory" not in done.words
+
+
+def test_no_tests_in_a_subdirectory_say_where_the_projects_top_is(shell: Shell, project: MakeProject) -> None:
+    place = project({"pyproject.toml": SHORT, "test_a.py": GOOD, "src/shop.py": "x = 1\n"})
+    done = shell.scan(place / "src")
+    assert done.code == 0, done
+    assert "No tests to judge." in done.out
+    assert "no test to judge in src, a subdirectory of the project." in done.words
+    assert f"The project's top is {place.resolve()}:" in done.words
+
+
+def test_the_printed_command_repeats_what_variables_set(shell: Shell, project: MakeProject) -> None:
+    place = project({"pyproject.toml": SHORT, "test_a.py": GOOD, "test_b.py": GOOD})
+    first = shell.scan(place, env={"REPRO_GATE_PYTEST_ARGS": "-k 'not test_b'"})
+    command = first.out.splitlines()[-1].removeprefix("Repeat: ")
+    assert command.startswith("REPRO_GATE_PYTEST_ARGS=")
+    again = shell.run("sh", "-c", command, cwd=place)
+    assert (first.code, again.code) == (0, 0), again
+    told = [line.split(" in ")[0] for done in (first, again) for line in done.out.splitlines() if "stable of" in line]
+    assert len(told) == 2
+    assert told[0] == told[1]
 
 
 def test_a_file_that_cannot_be_imported_is_named_and_the_others_are_judged(shell: Shell, project: MakeProject) -> None:

@@ -76,7 +76,27 @@ def test_thresholds_from_outside_raise_those_of_base_and_never_lower_them(
     )
     found = checking.raised(load(tmp_path, {}, {}), checking.floors_of(order, {}))
     assert (found.min_mutation_score, found.min_diff_coverage) == (score, coverage)
-    assert all(f"--{name}={value}" in checking.again(order, "b", "h") for name, value in asked.items())
+    repeat = checking.again(order, "b", "h", found, {})
+    assert all(f"--{name}={value}" in repeat for name, value in asked.items())
+
+
+def test_a_check_is_repeated_with_what_variables_set_and_no_option_overrode(tmp_path: Path) -> None:
+    environ = {"REPRO_GATE_GATE_COVERAGE": "block", "REPRO_GATE_SANDBOX": "host", "REPRO_GATE_PYTHON": "python3"}
+    order = CheckOrder(
+        directory=tmp_path,
+        arguments=(),
+        base=None,
+        head=None,
+        gates="coverage",
+        event=None,
+        overrides={"sandbox": "bubblewrap"},
+        python="python3.12",
+    )
+    repeat = checking.again(order, "b", "h", load(tmp_path, order.overrides, environ), environ)
+    assert repeat == (
+        "REPRO_GATE_GATE_COVERAGE=block repro-gate check --base=b --head=h --gates=coverage --python=python3.12 "
+        "--sandbox=bubblewrap"
+    )
 
 
 def test_a_threshold_that_is_none_is_refused_in_the_words_of_its_key(tmp_path: Path) -> None:

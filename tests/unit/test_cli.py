@@ -14,7 +14,8 @@ from repro_gate import __version__
 from repro_gate.cli import main as command
 from repro_gate.cli import replaying
 from repro_gate.cli.scanning import Order, _rest, again
-from repro_gate.cli.session import guarded, place_in_repository, terminal
+from repro_gate.cli.session import below_the_top, guarded, place_in_repository, terminal
+from repro_gate.config import load
 
 LONG = "word " * 60 + "end"
 
@@ -133,7 +134,53 @@ def test_as_a_module_it_is_the_same_command() -> None:
     ],
 )
 def test_a_campaign_is_repeated_by_one_whole_command(order: Order, expected: str) -> None:
-    assert again(order, 7) == expected
+    assert again(order, 7, load(Path("/nowhere"), {}, {}), {}) == expected
+
+
+def repeated(environ: dict[str, str], options: dict[str, object] | None = None, python: str | None = None) -> str:
+    """How a scan is repeated that was started with these variables and options."""
+    order = Order(directory=Path(), arguments=("t.py",), overrides={}, door=("repro-gate", "scan"), python=python)
+    return again(order, 7, load(Path("/nowhere"), options or {}, environ), environ)
+
+
+def test_what_variables_set_stands_before_the_command_that_repeats_it() -> None:
+    environ = {
+        "REPRO_GATE_RUNS": "4",
+        "REPRO_GATE_EXCLUDE": " *.mp4 'a b' ",
+        "REPRO_GATE_GATE_COVERAGE": "block",
+        "REPRO_GATE_VERSION_OF_OURS": "1",  # no key
+        "REPRO_GATE_JOBS": "",  # not set
+        "REPRO_GATE_SEED": "9",  # the command has the seed that was drawn
+        "OTHER": "x",
+    }
+    assert repeated(environ) == (
+        "REPRO_GATE_EXCLUDE='*.mp4 '\"'\"'a b'\"'\"'' REPRO_GATE_GATE_COVERAGE=block REPRO_GATE_RUNS=4 "
+        "repro-gate scan --seed=7 t.py"
+    )
+
+
+def test_a_variable_over_which_an_option_won_is_not_repeated() -> None:
+    environ = {"REPRO_GATE_RUNS": "4", "REPRO_GATE_PYTHON": "python3"}
+    assert repeated(environ, {"runs": 5}, python="python3.12") == "repro-gate scan --seed=7 t.py"
+    assert "REPRO_GATE_PYTHON=python3 REPRO_GATE_RUNS=4 repro-gate" in repeated(environ)
+
+
+@pytest.mark.parametrize("value", ['make it\necho "it\'s" \\\\ $HOME', "echo caf\u00e9 \u202e\t!"])
+def test_a_value_that_a_line_cannot_show_is_read_back_by_a_shell(value: str) -> None:
+    line = repeated({"REPRO_GATE_INSTALL": value})
+    assert line.isprintable()
+    script = line.replace("repro-gate scan", "printenv REPRO_GATE_INSTALL #")
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == f"{value}\n"
+
+
+def test_a_subdirectory_is_said_with_the_projects_top_and_the_top_is_not(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "src" / "shop").mkdir(parents=True)
+    (said,) = below_the_top(tmp_path / "src" / "shop")
+    assert said.startswith("There was no test to judge in src/shop, a subdirectory of the project.")
+    assert f"The project's top is {tmp_path}:" in said
+    assert below_the_top(tmp_path) == ()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,13 +14,14 @@ from typing import Any
 from repro_gate.change import Pair, open_repository
 from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
+from repro_gate.cli.repeating import as_typed, in_force
+from repro_gate.cli.session import Terminal, below_the_top, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ConfigError, DiskFull, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.gates import mutation
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
-from repro_gate.model import CheckReport
+from repro_gate.model import CheckReport, ReasonCode
 from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
 from repro_gate.pipeline.request import system_effects
@@ -29,6 +29,7 @@ from repro_gate.report import as_markdown, as_mutation_elements, as_sarif, check
 from repro_gate.report.check_outcome import exit_code
 
 _CONFIGURATION = ("pyproject.toml", "repro-gate.toml")
+_NO_TESTS = (ReasonCode.NO_ITEMS, ReasonCode.NOTHING_TO_JUDGE)  # of any gate: they share these words
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +72,8 @@ def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str])
     request = dataclasses.replace(request, report=request.report or own_folder.REPORT)
     with Bar(terminal.err, quiet=terminal.quiet) as bar:
         report = check(request, pair, system_effects(bar))
+    if not pair.nothing_changed and any(gate.reason in _NO_TESTS for gate in report.gates):
+        report = dataclasses.replace(report, notes=(*report.notes, *below_the_top(order.directory)))
     _tell(report, order, terminal)
     _keep(report, order)
     if report.trouble is not None and report.trouble.slug == Interrupted.slug:
@@ -90,7 +93,7 @@ def request_of(
         settings=settings,
         arguments=(*settings.pytest_args, *order.arguments),
         python=order.python or settings.python,
-        command=again(order, pair.base_sha, pair.head_sha),
+        command=again(order, pair.base_sha, pair.head_sha, settings, environ),
         altered=altered,
         capsules=order.directory / settings.capsules,
         coverage_files={name: order.directory / path for name, path in order.coverage.items()},
@@ -108,7 +111,7 @@ def _without_base(
     """An answer like any other, so that reports are written; no policy is known but that of the command itself."""
     settings = _defaults(order, environ)
     floors_of(order, environ)
-    report = without_base(gates, settings, missing, again(order, order.base, order.head))
+    report = without_base(gates, settings, missing, again(order, order.base, order.head, settings, environ))
     _tell(report, order, terminal)
     return int(exit_code(report))
 
@@ -242,8 +245,8 @@ def raised(settings: Settings, floors: Settings | None) -> Settings:
     )
 
 
-def again(order: CheckOrder, base: str | None, head: str | None) -> str:
-    """The whole command that repeats a check, on the same two commits."""
+def again(order: CheckOrder, base: str | None, head: str | None, settings: Settings, environ: Mapping[str, str]) -> str:
+    """The whole command that repeats a check, on the same two commits and with what variables set."""
     valued: dict[str, object] = {
         "--base": base,
         "--head": head,
@@ -254,4 +257,5 @@ def again(order: CheckOrder, base: str | None, head: str | None) -> str:
     valued |= {f"--{name}": value for name, value in (*order.overrides.items(), *order.floors.items())}
     options = [f"{name}={value}" for name, value in valued.items() if value is not None]
     dashes = ("--",) if any(argument.startswith("-") for argument in order.arguments) else ()
-    return shlex.join(["repro-gate", "check", *options, *dashes, *order.arguments])
+    variables = in_force(settings, environ, given=() if order.python is None else ("python",))
+    return as_typed(["repro-gate", "check", *options, *dashes, *order.arguments], variables)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.session import Terminal, place_in_repository, refuse_unwritable, write_file
+from repro_gate.cli.repeating import as_typed, in_force
+from repro_gate.cli.session import Terminal, below_the_top, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReproGateError
 from repro_gate.model import INTERRUPTED, FlakeReport
@@ -59,6 +59,9 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
     request = request_of(order, environ)
     refuse_unwritable(*order.files)
 
+    def repeat(report: FlakeReport) -> str:
+        return again(order, report.seed, request.settings, environ)
+
     def write(report: FlakeReport) -> None:
         own_folder.remember(order.directory, order.files)
         if order.report_json is not None:
@@ -66,10 +69,10 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
         if order.junit_xml is not None:
             write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
         if order.sarif is not None:
-            inside, command = place_in_repository(order.directory), again(order, report.seed)
-            write_file(order.sarif, lambda stream: as_sarif.write_scan(report, stream, inside, command))
+            inside = place_in_repository(order.directory)
+            write_file(order.sarif, lambda stream: as_sarif.write_scan(report, stream, inside, repeat(report)))
         if order.summary is not None:
-            page = scan_markdown.page(report, again(order, report.seed))
+            page = scan_markdown.page(report, repeat(report))
             write_file(order.summary, lambda stream: stream.writelines([page]))
 
     seen: list[FlakeReport] = []
@@ -84,12 +87,14 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
             report = _scanned(lambda: scan(request, system_effects(bar), on_report=write_early), seen)
         except CollectionFailed as failed:
             raise not_found(failed.details, request.arguments, order.directory) or failed from failed
+    if not report.tests:
+        report = dataclasses.replace(report, notes=(*report.notes, *below_the_top(order.directory)))
     unwritten: ReproGateError | None = None
     try:
         report = _insist(lambda: write(report), report)
     except ReproGateError as error:
         unwritten = error
-    report = _insist(lambda: _show(report, order, terminal), report)
+    report = _insist(lambda: _show(report, Hints(again=repeat(report), rest=_rest(order)), terminal), report)
     if unwritten is not None:
         raise unwritten
     interrupted = report.interrupted
@@ -119,9 +124,8 @@ def request_of(order: Order, environ: Mapping[str, str]) -> Request:
     return request
 
 
-def _show(report: FlakeReport, order: Order, terminal: Terminal) -> None:
+def _show(report: FlakeReport, hints: Hints, terminal: Terminal) -> None:
     """Print it. A terminal that was closed, which is an interrupt, is no error then."""
-    hints = Hints(again=again(order, report.seed), rest=_rest(order))
     with contextlib.suppress(*((OSError,) if report.interrupted else ())):
         terminal.out.print(view(report, hints), crop=False)
 
@@ -146,11 +150,13 @@ def _insist(do: Callable[[], None], report: FlakeReport) -> FlakeReport:
     return report
 
 
-def again(order: Order, seed: int) -> str:
-    """The whole command that repeats a campaign."""
+def again(order: Order, seed: int, settings: Settings, environ: Mapping[str, str]) -> str:
+    """The whole command that repeats a campaign, with what variables set."""
     options = any(argument.startswith("-") for argument in order.arguments) and not order.by_pytest
     seeded = f"{order.options.get('seed', '--seed')}={seed}"
-    return shlex.join([*order.door, seeded, *(("--",) if options else ()), *order.arguments])
+    told = {"seed": seed, "python": order.python, "invocation": order.cwd_on_path}
+    variables = in_force(settings, environ, given=[key for key, value in told.items() if value is not None])
+    return as_typed([*order.door, seeded, *(("--",) if options else ()), *order.arguments], variables)
 
 
 def _rest(order: Order) -> str:

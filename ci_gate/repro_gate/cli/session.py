@@ -142,6 +142,16 @@ def place_in_repository(directory: Path) -> str:
     return root.relative_to(top).as_posix() if root.is_relative_to(top) and root != top else ""
 
 
+def below_the_top(directory: Path) -> tuple[str, ...]:
+    """What to say where there was no test to judge: that this is a subdirectory of the project; nothing at its top."""
+    root = find_root(directory)
+    if directory.resolve() == root:
+        return ()
+    here = directory.resolve().relative_to(root).as_posix()
+    where = f"There was no test to judge in {here}, a subdirectory of the project. The project's top is {root}"
+    return (f"{where}: run it there, or name the paths of tests.",)
+
+
 def write_file(path: Path, write: Callable[[TextIO], None]) -> None:
     """Write a report whole or not at all. Raises DiskFull, or UsageError where that cannot be written."""
     try:

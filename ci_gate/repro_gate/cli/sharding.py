@@ -254,7 +254,8 @@ def _check(plan: Plan, unit: Unit, order: ShardOrder, capsules: Path, effects: E
     kept = dataclasses.replace(told, overrides={**told.overrides, "capsules": str(capsules), "seed": plan.seed})
     request = check_request(kept, (unit.gate,), plan.said or None, pair, effects.environ)
     # The whole is repeated without what only a shard has.
-    whole = dataclasses.replace(request, command=again(told, pair.base_sha, pair.head_sha))
+    repeat = again(told, pair.base_sha, pair.head_sha, request.settings, effects.environ)
+    whole = dataclasses.replace(request, command=repeat)
     return check(whole, pair, effects)
 
 

@@ -49,7 +49,7 @@ NEXT_STEP: Mapping[Code, str] = {
     Code.DEPENDENCY: "Nothing; the change of dependencies alone makes the difference.",
     Code.REPRO_ONLY: "Fix the bug in a later change, and remove the mark there.",
     Code.NO_TEST: f"Add a test that fails without the fix. {_SAY_SO}",
-    Code.NO_ITEMS: "Check pytest's arguments and settings: no test was collected.",
+    Code.NO_ITEMS: "Check the directory, and pytest's arguments and settings: no test was collected.",
     Code.NOTHING_TO_JUDGE: _NOTHING,
     Code.TESTS_ONLY: _NOTHING,
     Code.REFACTOR: _NOTHING,
