@@ -27,7 +27,7 @@ def survive(manifest: dict[str, Any], repo: str, times: int, attempt: Attempt) -
     not even notice a file that raises.
     """
     mutant = manifest["mutant"]
-    data = _content(repo, mutant)
+    data = _content(repo, mutant, manifest["project"]["commit"])
     mutated = patched(data, mutant["patch"])
     tests = manifest["tests"]
     print("replaying mutant %s of %s, line %d" % (mutant["id"], mutant["file"], first_line(data, mutated)))
@@ -71,14 +71,15 @@ def first_line(data: bytes, mutated: bytes) -> int:
     return len(re.findall(rb"\r\n?|\n", data[:same])) + 1
 
 
-def _content(repo: str, mutant: dict[str, Any]) -> bytes:
+def _content(repo: str, mutant: dict[str, Any], commit: str) -> bytes:
     place = os.path.join(repo, *mutant["file"].split("/"))
     if os.path.realpath(place) != place or not os.path.isfile(place):
         raise NoReplay("%s has no file %s" % (repo, mutant["file"]))
     with open(place, "rb") as file:
         data = file.read()
     if hashlib.sha256(data).hexdigest() != mutant["sha256"]:
-        raise NoReplay("%s is not the file that the mutant was made of: check out the capsule's commit" % place)
+        words = "%s is not the file that the mutant was made of: check out the capsule's commit %s"
+        raise NoReplay((words % (place, commit)).rstrip())
     return data
 
 

@@ -146,6 +146,19 @@ def test_it_is_shown_and_verified(shell: Shell, proved: Proved, tmp_path: Path) 
     assert f"ok proof: base {proved.base[:12]} under 1 file of head {proved.head[:12]}" in checks.words
 
 
+def test_a_head_that_lacks_the_test_is_said_to_and_the_proofs_own_is_named(
+    shell: Shell, proved: Proved, clone: Repo
+) -> None:
+    clone.switch("without", proved.head)
+    clone.commit({TEST.partition("::")[0]: "def test_other():\n    pass\n"}, message="Another test")
+    for head, why in (("without", "this commit has no such test"), (proved.base, "not found: tests/test_warranty.py")):
+        done = replayed(shell, proved, clone.path, "--head", head, "--times", "1")
+        assert done.code == 3, done
+        assert why in done.words
+        assert "next: Name a commit that has the test and can run it with `--head`, or leave it out" in done.words
+        assert f"the proof's own is {proved.head[:12]}." in done.words
+
+
 def test_head_is_for_proofs_and_a_directory_without_git_is_refused(
     shell: Shell, proved: Proved, tmp_path: Path
 ) -> None:

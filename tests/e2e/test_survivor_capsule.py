@@ -146,9 +146,13 @@ def test_a_file_that_has_changed_and_a_head_are_refused(shell: Shell, checked: C
     done = replayed(shell, checked, clone.path)
     assert done.code == 2, done
     assert "src/shop/size.py is not the file that the mutant was made of" in done.words
+    assert f"Check out the capsule's commit {checked.repo.head()}, without changes of your own." in done.words
     alone = repro_sh(shell, checked, clone)
     assert alone.code == 3, alone
-    assert "is not the file that the mutant was made of: check out the capsule's commit" in alone.err
+    assert (
+        f"is not the file that the mutant was made of: check out the capsule's commit {checked.repo.head()}"
+        in alone.err
+    )
 
 
 def test_tests_that_never_see_the_copy_or_fail_without_the_mutant_prove_nothing(

@@ -556,6 +556,9 @@ def test_a_patch_is_for_one_file_alone() -> None:
     assert mutant.texts(data) == (data.decode(), "1\n2\n3\n4\n    return x <= 3\r\n")
     with pytest.raises(CapsuleRefused, match=r"shop/size\.py is not the file"):
         mutant.texts(data + b" ")
+    with pytest.raises(CapsuleRefused) as refused:
+        mutant.texts(data + b" ", "c0ffee")
+    assert refused.value.next_step == "Check out the capsule's commit c0ffee, without changes of your own."
     moved = dataclasses.replace(mutant, patch=dataclasses.replace(mutant.patch, line=4))
     with pytest.raises(CapsuleRefused, match=r"does not fit shop/size\.py: line 4 is another one"):
         moved.texts(data)

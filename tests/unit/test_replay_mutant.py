@@ -29,7 +29,7 @@ def manifest(**changes: Any) -> dict[str, Any]:
         "patch": {"line": 2, "removed": ["    return x < 3"], "added": ["    return x <= 3"]},
         "hint": HINT,
     }
-    return {"tests": ["t.py::t"], "mutant": {**mutant, **changes}}
+    return {"tests": ["t.py::t"], "project": {"commit": "c0ffee"}, "mutant": {**mutant, **changes}}
 
 
 @pytest.fixture
@@ -103,7 +103,9 @@ def test_only_a_file_of_the_checkout_itself_is_taken(repo: Path, name: str) -> N
 
 def test_another_file_is_refused(repo: Path) -> None:
     (repo / "shop" / "size.py").write_bytes(SOURCE + b"\n")
-    with pytest.raises(NoReplay, match="is not the file that the mutant was made of"):
+    with pytest.raises(
+        NoReplay, match=r"is not the file that the mutant was made of: check out the capsule's commit c0ffee$"
+    ):
         survive(manifest(), str(repo), 1, runs(PASSED))
 
 

@@ -107,12 +107,12 @@ class Survivor:
         )
         return next((rule for broken, rule in rules if broken), "")
 
-    def texts(self, data: bytes) -> tuple[str, str]:
-        """The file's text as it is, and mutated. Raises CapsuleRefused where the bytes are not those of the capsule."""
+    def texts(self, data: bytes, commit: str = "") -> tuple[str, str]:
+        """The file's text as it is, and mutated. Raises CapsuleRefused where the bytes are not those of ``commit``."""
         if digest(data) != self.sha256:
             raise CapsuleRefused(
                 f"{self.file} is not the file that the mutant was made of",
-                next_step="Check out the capsule's commit, without changes of your own.",
+                next_step=f"Check out the capsule's commit{f' {commit}' if commit else ''}, without changes of your own.",
             )
         try:
             text = data.decode("utf-8")

@@ -50,7 +50,7 @@ def run_proof(
             done = replay_proof(
                 manifest, proof, bench, count, lambda red, green: _say(red, green, next(numbers), count, terminal)
             )
-    return _end(manifest, done, repo, terminal)
+    return _end(manifest, done, order, repo, terminal)
 
 
 def _begin(
@@ -74,13 +74,19 @@ def _say(red: Replay, green: Replay, number: int, count: int, terminal: Terminal
         terminal.out.print(Text(f"  {number}/{count} {side} {what}  {said}".rstrip()), soft_wrap=True)
 
 
-def _end(manifest: capsule.Manifest, done: list[tuple[Replay, Replay]], repo: Path, terminal: Terminal) -> int:
+def _end(
+    manifest: capsule.Manifest,
+    done: list[tuple[Replay, Replay]],
+    order: ReplayOrder,
+    repo: Path,
+    terminal: Terminal,
+) -> int:
     count = len(done)
     for side, number in (("base", 0), ("head", 1)):
         if not any(pair[number].tried for pair in done):
             raise CollectionFailed(
                 f"{visible(manifest.victim)} could not be run on {side} in {repo}: {first_line(done[0][number].why)}",
-                next_step="Name the interpreter that has the project's dependencies with `--python`, or leave it out.",
+                next_step=_instead(manifest, order.head if side == "head" else None),
             )
     red, green = sum(pair[0].same for pair in done), sum(pair[1].same for pair in done)
     sentence = f"red on base {red} of {count}, green on head {green} of {count}"
@@ -91,3 +97,13 @@ def _end(manifest: capsule.Manifest, done: list[tuple[Replay, Replay]], repo: Pa
         f"The proof {visible(manifest.victim)} does not hold: {sentence}.",
         next_step="Look at what differs above; `repro-gate check` judges the change anew.",
     )
+
+
+def _instead(manifest: capsule.Manifest, head: str | None) -> str:
+    """What to do where the test could not be run; ``head`` is there where only that side, of another commit, could not."""
+    if head is not None:
+        own = manifest.project.commit[:12]
+        return (
+            f"Name a commit that has the test and can run it with `--head`, or leave it out: the proof's own is {own}."
+        )
+    return "Name the interpreter that has the project's dependencies with `--python`, or leave it out."

@@ -18,6 +18,7 @@ from repro_gate.cli.session import Terminal
 from repro_gate.config import Settings, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
 from repro_gate.experiment import find_tree, plugin_files
+from repro_gate.model import Outcome
 from repro_gate.pipeline.bench import open_lab
 from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.report.words import first_line, visible
@@ -94,7 +95,21 @@ def _replay_failure(
     terminal.out.print(f"{same} of {count} replays showed the same failure")
     if same == count or (not manifest.determinism.pinned and same):
         return int(ExitCode.PASS)
-    raise ReplayDiffers(f"{same} of {count} replays of {visible(manifest.victim)} showed the expected failure.")
+    raise ReplayDiffers(
+        f"{same} of {count} replays of {visible(manifest.victim)} showed the expected failure.",
+        next_step=_mended_or_not(manifest, done),
+    )
+
+
+def _mended_or_not(manifest: capsule.Manifest, done: list[Replay]) -> str | None:
+    """The next step where the test passed each time, which is what a fix looks like; None: that of every difference."""
+    if any(one.run is None or one.run.outcome is not Outcome.PASSED for one in done):
+        return None
+    commit = f"the capsule's commit {manifest.project.commit[:12]}".rstrip()
+    return (
+        "It passed each time. If it was mended, nothing is left to do: the failure is gone. "
+        f"If not, check out {commit} and its dependencies' versions, then replay again."
+    )
 
 
 def with_network_of(settings: Settings, manifest: capsule.Manifest, terminal: Terminal) -> capsule.Manifest:

@@ -75,7 +75,7 @@ def run_survivor(
     directory = (repo / manifest.project.root).resolve()
     settings = load(directory, {"sandbox": order.sandbox}, environ)
     manifest = with_network_of(settings, manifest, terminal)
-    mutant, source = mutant_of(survivor, _content(repo, survivor.file))
+    mutant, source = mutant_of(survivor, _content(repo, survivor.file), manifest.project.commit)
     warn(manifest, repo, terminal)
     count = order.times or manifest.determinism.verified.of or 5
     with Bar(terminal.err, quiet=terminal.quiet) as bar:

@@ -153,9 +153,9 @@ def _manifest(mutant: Mutant, data: bytes, tests: tuple[str, ...], packing: Surv
     )
 
 
-def mutant_of(survivor: Survivor, data: bytes) -> tuple[Mutant, str]:
-    """The mutant of a capsule, and the text that it is made of. Raises CapsuleRefused where the file is another one."""
-    source, text = survivor.texts(data)
+def mutant_of(survivor: Survivor, data: bytes, commit: str = "") -> tuple[Mutant, str]:
+    """The mutant of a capsule, and the text that it is made of. Raises CapsuleRefused where the file is not ``commit``'s."""
+    source, text = survivor.texts(data, commit)
     line = survivor.patch.line
     mutant = Mutant(
         id=survivor.id,
