@@ -13,6 +13,15 @@ from repro_gate.change.repository import is_sha, is_zero
 
 Payload = Mapping[str, Any]
 
+SMALL_FORM = ("title", "body", "labels", "author")
+# By each of these one knows an event of GitHub's, or a pull request as its API has it: not ours to judge by field.
+_GITHUBS = frozenset(
+    [
+        *("action", "before", "inputs", "merge_group", "number", "pull_request", "ref", "repository"),
+        *("schedule", "sender", "url", "user", "workflow"),
+    ]
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
@@ -70,6 +79,11 @@ def commits_of(event: Payload) -> Commits | None:
     if "before" in event and "after" in event:
         return Push(before=_sha(event["before"]), after=_sha(event["after"]), forced=event.get("forced") is True)
     return None
+
+
+def misspelt(event: Payload) -> tuple[str, ...]:
+    """The fields of the small form that it does not have; none of GitHub's own payloads, which have many."""
+    return () if _GITHUBS.intersection(event) else tuple(name for name in event if name not in SMALL_FORM)
 
 
 def default_branch_of(event: Payload) -> str:

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from repro_gate.change import Pair, open_repository
+from repro_gate.change.event import SMALL_FORM, misspelt
 from repro_gate.change.trees import entries
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.repeating import as_typed, in_force
 from repro_gate.cli.session import Terminal, below_the_top, place_in_repository, refuse_unwritable, write_file
 from repro_gate.config import Settings, find_root, load
+from repro_gate.config.keys import variable
 from repro_gate.errors import ConfigError, DiskFull, ExitCode, HistoryMissing, Interrupted, UsageError
 from repro_gate.experiment import find_tree
 from repro_gate.gates import mutation
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
-from repro_gate.model import CheckReport, ReasonCode
+from repro_gate.model import CheckReport, Level, ReasonCode
 from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
 from repro_gate.pipeline.request import system_effects
@@ -157,6 +159,9 @@ def gates_of(text: str | None) -> tuple[str, ...]:
         return GATES
     named = text.replace(",", " ").split()
     for name in named:
+        gate, colon, level = name.partition(":")
+        if colon and gate in GATES:
+            raise _no_level_here(name, gate, level)
         if name not in GATES:
             near = difflib.get_close_matches(name, GATES, 1)
             hint = f" (did you mean {near[0]}?)" if near else ""
@@ -164,6 +169,16 @@ def gates_of(text: str | None) -> tuple[str, ...]:
     if not named:
         raise UsageError("--gates names no gate.", next_step=f"Gates are {', '.join(GATES)}.")
     return tuple(gate for gate in GATES if gate in named)
+
+
+def _no_level_here(name: str, gate: str, level: str) -> UsageError:
+    """The error for a level, which only the action's input takes: here the key has it, or its variable."""
+    level = level if level in [*Level] else str(Level.WARN)
+    return UsageError(
+        f"{name!r} is no gate: `--gates` takes names without a level.",
+        next_step=f"Write `--gates {gate}`, and set the level by the variable `{variable(f'gate-{gate}')}={level}` "
+        f'or by the key `gate-{gate} = "{level}"`.',
+    )
 
 
 def read_event(path: Path) -> dict[str, Any]:
@@ -176,6 +191,13 @@ def read_event(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is no JSON.", next_step="Give GitHub's event payload, or a JSON object.") from None
     if not isinstance(event, dict):
         raise UsageError(f"{path} holds no JSON object.", next_step="Give GitHub's event payload, or a JSON object.")
+    unknown = misspelt(event)
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], SMALL_FORM, 1)
+        raise UsageError(
+            f"{path}: unknown field {unknown[0]!r}{f'; did you mean {near[0]!r}?' if near else '.'}",
+            next_step=f"Without GitHub's payload, the fields are {', '.join(SMALL_FORM)}.",
+        )
     return event
 
 
