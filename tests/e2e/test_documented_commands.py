@@ -27,6 +27,7 @@ NOT_RUN = {
     "make demo": "takes minutes; CI has a job for it",
     "make test": "would run this test again",
     "pip install": "needs a package index; the product is installed already",
+    "pipx install": "needs a package index, and a program that a machine may not have",
 }
 NEEDS = ("unzip",)  # programs that a machine may not have
 

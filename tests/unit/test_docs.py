@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -125,6 +126,36 @@ def test_a_documented_configuration_is_accepted(block: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("variable", sorted(set(re.findall(r"REPRO_GATE_[A-Z_]+\b", "".join(map(text, PAGES))))))
 def test_a_documented_variable_is_one_of_a_key(variable: str) -> None:
     assert variable in {config.keys.variable(name) for name in KEYS}
+
+
+# --- packages --------------------------------------------------------------------------------
+
+PROJECT = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
+SOURCES = [*(ROOT / "ci_gate").rglob("*.py"), *(ROOT / "pytest_plugin").rglob("*.py")]
+
+
+def names(requirements: list[str]) -> list[str]:
+    return [re.split(r"[<>=]", requirement)[0] for requirement in requirements]
+
+
+def test_what_an_installation_and_each_extra_bring_is_documented() -> None:
+    page = text(DOCS / "how-to.md").partition("## Install it apart")[2]
+    packages = page.partition(" into its environment")[0]
+    assert re.findall(r"`([^`]+)`", packages) == names(PROJECT["dependencies"])
+    extras = {row[0].strip("`"): re.findall(r"`([^`]+)`", row[1]) for row in table(page, "extra")}
+    assert extras == {name: names(packages) for name, packages in PROJECT["optional-dependencies"].items()}
+
+
+def test_each_extra_that_is_named_is_there() -> None:
+    named = {name for path in (*PAGES, *SOURCES) for name in re.findall(r"repro-gate\[([a-z]+)\]", text(path))}
+    assert named
+    assert named <= set(PROJECT["optional-dependencies"])
+
+
+def test_the_extra_for_docker_has_nothing_else_and_is_what_is_advised() -> None:
+    assert names(PROJECT["optional-dependencies"]["docker"]) == ["docker"]
+    engine = text(ROOT / "ci_gate" / "repro_gate" / "sandbox" / "docker" / "engine.py")
+    assert re.findall(r"repro-gate\[([a-z]+)\]", engine) == ["docker"]
 
 
 # --- words -----------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def connect(environ: Mapping[str, str], kinds: tuple[str, ...] = _KINDS) -> Engi
         from docker.utils import kwargs_from_env
     except ImportError:
         raise SandboxUnavailable(
-            "The Docker SDK for Python is not installed.", next_step="Run `pip install 'repro-gate[ci]'`."
+            "The Docker SDK for Python is not installed.", next_step="Run `pip install 'repro-gate[docker]'`."
         ) from None
     refusals = []
     for kind, url in _addresses(environ, kinds):
