@@ -230,7 +230,10 @@ def test_a_line_without_a_test_is_remarked_on_beside_it_as_grave_as_its_gate() -
     [
         ({"text": "x", "path": "a.py", "line": 3}, "a.py:3"),
         ({"text": "a.py:3 (`y`) is run by no test", "path": "a.py", "line": 3}, ""),
+        ({"text": "a.py:3-5 are run by no test", "path": "a.py", "line": 3}, ""),
+        ({"text": "a.py:3: a pragma without a reason", "path": "a.py", "line": 3}, ""),
         ({"text": "a.py:33 is another line", "path": "a.py", "line": 3}, "a.py:3"),
+        ({"text": "t.py::test::other is another test", "id": "t.py::test"}, "t.py::test"),
         ({"text": "x", "id": "t.py::test", "path": "a.py", "line": 3}, "t.py::test"),
         ({"text": "x", "path": "a.py"}, "a.py"),
         ({"text": " x"}, ""),
@@ -238,6 +241,16 @@ def test_a_line_without_a_test_is_remarked_on_beside_it_as_grave_as_its_gate() -
 )
 def test_what_a_finding_is_about_is_said_once(about: dict[str, Any], said: str) -> None:
     assert words.place_of(Finding(reason=ReasonCode.NO_ITEMS, **about)) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("line 3: `x` -> `y`", "`x` -> `y`"), ("line 33: `x` -> `y`", "line 33: `x` -> `y`"), ("no line", "no line")],
+)
+def test_the_line_of_a_finding_is_said_once(text: str, said: str) -> None:
+    finding = Finding(reason=ReasonCode.NO_ITEMS, text=text, path="a.py", line=3)
+    assert words.text_behind(words.place_of(finding), finding) == said
+    assert words.text_behind("", finding) == text
 
 
 def test_code_of_a_finding_is_shown_as_code_and_breaks_out_of_nothing() -> None:

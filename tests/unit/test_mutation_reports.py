@@ -324,8 +324,8 @@ def test_no_code_breaks_out_of_the_page(original: str, hint: str, test: str) -> 
 
 def test_lines_and_junit_name_the_place() -> None:
     said = "\n".join(check_terminal.lines(check()))
-    assert f"survived: {FILE}:5: line 5: `x < LIMIT` -> `x <= LIMIT` passed 68 tests" in said
-    assert f"survived: {FILE}:5: line 5" in html.unescape(written(check(), check_junit.write))
+    assert f"survived: {FILE}:5: `x < LIMIT` -> `x <= LIMIT` passed 68 tests" in said
+    assert f"survived: {FILE}:5: `x < LIMIT`" in html.unescape(written(check(), check_junit.write))
 
 
 # --- beside the lines ------------------------------------------------------------------------

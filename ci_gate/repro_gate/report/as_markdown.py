@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from repro_gate.model import CheckReport, GateResult, GateVerdict
 from repro_gate.report import mutation_markdown
 from repro_gate.report.check_outcome import failure_line, footnotes, headline
-from repro_gate.report.words import first_line, place_of, replay_command, visible
+from repro_gate.report.words import first_line, place_of, replay_command, text_behind, visible
 
 _MOST = 25
 SIGNS = {
@@ -137,7 +137,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         place = place_of(finding)
         where = f"{code(place)}: " if place else ""
         step = f" **Next:** {with_code(finding.next_step)}" if finding.next_step else ""
-        yield f"- {code(str(finding.reason))} {where}{with_code(_ended(finding.text))}{step}"
+        yield f"- {code(str(finding.reason))} {where}{with_code(_ended(text_behind(place, finding)))}{step}"
         yield from _fenced(finding.output)
     if findings:
         yield ""

@@ -88,8 +88,9 @@ def _of_gate(gate: GateResult, report: CheckReport) -> _Case:
 
 
 def _placed(finding: Finding) -> str:
-    where = f"{finding.path}:{finding.line}: " if finding.path else ""
-    return f"{finding.reason}: {where}{finding.text}"
+    place = words.place_of(finding)
+    where = f"{place}: " if place else ""
+    return f"{finding.reason}: {where}{words.text_behind(place, finding)}"
 
 
 def _of_tests(gate: GateResult, report: CheckReport) -> Iterator[_Case]:

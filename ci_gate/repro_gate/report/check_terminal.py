@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from repro_gate.model import CheckReport, GateResult
 from repro_gate.report.check_outcome import failure_line, footnotes, gate_line, headline
-from repro_gate.report.words import counted, place_of, replay_command, visible
+from repro_gate.report.words import counted, place_of, replay_command, text_behind, visible
 
 _MOST = 20
 
@@ -46,7 +46,7 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
     for finding in gate.findings[:_MOST]:
         place = place_of(finding)
         where = f"{place}: " if place else ""
-        yield f"{finding.reason}: {where}{finding.text}"
+        yield f"{finding.reason}: {where}{text_behind(place, finding)}"
         yield from (f"  | {line}" for line in finding.output.splitlines())
         if finding.next_step:
             yield f"  next: {finding.next_step}"

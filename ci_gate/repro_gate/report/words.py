@@ -71,7 +71,14 @@ def place_of(finding: Finding) -> str:
     """What a finding is about, before its text: a test, or a line; nothing where the text begins with it."""
     line = f":{finding.line}" if finding.line else ""  # a whole file has none
     place = finding.id or (f"{finding.path}{line}" if finding.path else "")
-    return "" if finding.text.startswith(f"{place} ") else place
+    # "a.py:3 is …", "a.py:3: …" and "a.py:3-5 …" begin with it, "a.py:33 is …" and "t.py::test::other" do not.
+    return "" if place and re.match(rf"{re.escape(place)}( |-\d|:(?!:))", finding.text) else place
+
+
+def text_behind(place: str, finding: Finding) -> str:
+    """The text as it stands behind its place, which says the line already."""
+    line = f"line {finding.line}: "
+    return finding.text.removeprefix(line) if place.endswith(f":{finding.line}") else finding.text
 
 
 def runs(report: FlakeReport) -> str:
