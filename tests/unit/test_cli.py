@@ -165,6 +165,15 @@ def test_a_variable_over_which_an_option_won_is_not_repeated() -> None:
     assert "REPRO_GATE_PYTHON=python3 REPRO_GATE_RUNS=4 repro-gate" in repeated(environ)
 
 
+def test_a_value_that_holds_a_secret_is_named_and_not_shown() -> None:
+    address = "https://bot:Xk3v9QpL2mWz7RtY@packages.invalid/simple"
+    assert repeated({"REPRO_GATE_INSTALL": f"python -m pip install -i {address} x", "REPRO_GATE_RUNS": "4"}) == (
+        'REPRO_GATE_INSTALL="$REPRO_GATE_INSTALL" REPRO_GATE_RUNS=4 repro-gate scan --seed=7 t.py'
+    )
+    environ = {"REPRO_GATE_PYTEST_ARGS": "--key Xk3v9QpL2mWz7RtY", "LICENCE_TOKEN": "Xk3v9QpL2mWz7RtY"}
+    assert repeated(environ).startswith('REPRO_GATE_PYTEST_ARGS="$REPRO_GATE_PYTEST_ARGS" repro-gate')
+
+
 @pytest.mark.parametrize("value", ['make it\necho "it\'s" \\\\ $HOME', "echo caf\u00e9 \u202e\t!"])
 def test_a_value_that_a_line_cannot_show_is_read_back_by_a_shell(value: str) -> None:
     line = repeated({"REPRO_GATE_INSTALL": value})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
+from repro_gate.capsule import POLICY, Redactor, secret_literals
 from repro_gate.config import Settings, Source
 from repro_gate.config.keys import KEYS, variable
 
@@ -18,9 +19,17 @@ def as_typed(words: Iterable[str], variables: Iterable[str] = ()) -> str:
 
 
 def in_force(settings: Settings, environ: Mapping[str, str], given: Iterable[str] = ()) -> tuple[str, ...]:
-    """``REPRO_GATE_KEY=value`` for each key that a variable decided, sorted; ``given`` are keys that an option decided."""
+    """``REPRO_GATE_KEY=value`` for each key that a variable decided, sorted; ``given`` are keys that an option decided.
+
+    The line is printed and goes into reports: a value that holds a secret is named and not shown.
+    """
     decided = (key for key in KEYS if settings.source(key) is Source.ENVIRONMENT and key not in set(given))
-    return tuple(f"{name}={_quoted(environ[name].strip())}" for name in sorted(map(variable, decided)))
+    values = {name: environ[name].strip() for name in sorted(map(variable, decided))}
+    secrets = Redactor(POLICY, b"never shown", secret_literals(environ, settings.redact)) if values else None
+    return tuple(
+        f'{name}="${name}"' if secrets and secrets.redact(value) != value else f"{name}={_quoted(value)}"
+        for name, value in values.items()
+    )
 
 
 def _quoted(value: str) -> str:
