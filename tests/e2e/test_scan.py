@@ -173,19 +173,23 @@ def test_the_same_seed_repeats_every_draw_in_every_run(shell: Shell, project: Ma
                 assert not facts
             """,
     }
-    raw = []
-    for name in ("one", "two"):
+
+    def scanned(name: str) -> tuple[int, dict[str, list[tuple[str, str]]]]:
         place = project(files, name)
-        done = shell.scan(place, "--no-causes")
+        done = shell.scan(place, "--no-causes", "--report-json", "r.json")
         assert done.code == 0, done
         runs = {}
         for path in sorted((place / "raw").glob("run-*.jsonl")):
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             runs[path.name] = [(line["id"], line["f"]["message"]) for line in lines]
-        raw.append(runs)
-    assert len(raw[0]) >= 4
-    assert raw[0] == raw[1]
-    assert len({str(run) for run in raw[0].values()}) > 2
+        return report_of(place)["campaign"]["hash_seeds"], runs
+
+    # How many starts there are depends on how long one takes, which a busy machine decides.
+    pairs = ((scanned(f"one{attempt}"), scanned(f"two{attempt}")) for attempt in range(5))
+    one, two = next(runs for runs in pairs if runs[0][0] == runs[1][0])
+    assert len(one[1]) >= 4
+    assert one == two
+    assert len({str(run) for run in one[1].values()}) > 2
 
 
 def test_a_path_with_spaces_and_other_scripts_is_a_path_like_any_other(shell: Shell, project: MakeProject) -> None:
