@@ -261,17 +261,6 @@ def check_meters() -> list[tuple[str, str, float]]:
 # --- environments -----------------------------------------------------------------------------
 
 
-def newest_python() -> str:
-    """The newest interpreter, on the PATH or installed beside this process's own, that tells lines by ``sys.monitoring``.
-
-    Without one, this process's own.
-    """
-    beside = sorted(Path(sys.base_prefix).parent.glob("*3.1*/bin/python3"))
-    named = [path for name in ("python3.12", "python3.13") if (path := shutil.which(name))]
-    found = [(version_of(path), os.fspath(path)) for path in (*beside, *named)]
-    return max([each for each in found if (3, 12) <= each[0] < (3, 14)], default=((), sys.executable))[1]
-
-
 def version_of(python: str | os.PathLike[str]) -> tuple[int, ...]:
     """``(3, 12, 1)``; empty where it does not run, as a shim of a version manager may not."""
     said = subprocess.run([python, "--version"], capture_output=True, text=True, env=clean_environment(), check=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from repro_gate.change import head
+from repro_gate.gates.mutation.wording import FOUND_BY_ITSELF
 from repro_gate.pipeline import own_folder
 from tests.gitrepo import Repo
 
@@ -51,3 +52,7 @@ def test_each_name_is_noted_once_and_those_elsewhere_not_at_all(repo: Repo, tmp_
     assert (repo.path / ".repro-gate" / "written").read_text(encoding="utf-8") == "b.json\na.json\n"
     own_folder.remember(repo.path / "sub", [tmp_path / "outside.json"])
     assert not (repo.path / "sub" / ".repro-gate").exists()
+
+
+def test_the_report_that_is_kept_is_the_one_that_is_found_by_itself() -> None:
+    assert FOUND_BY_ITSELF[0] == own_folder.REPORT

@@ -19,9 +19,8 @@ from repro_gate.cli.session import Terminal
 from repro_gate.config import Settings, find_root, load
 from repro_gate.errors import ExitCode, UsageError
 from repro_gate.experiment import find_tree
-from repro_gate.gates.mutation.wording import change, sentence
+from repro_gate.gates.mutation.wording import FOUND_BY_ITSELF, change, sentence
 from repro_gate.model import CheckReport, Mutant, MutantOutcome, MutantResult, MutationReport, NotTested
-from repro_gate.pipeline import own_folder
 from repro_gate.pipeline.mutant_run import MutantRun, run_mutant
 from repro_gate.pipeline.request import Effects, system_effects
 from repro_gate.report import reading
@@ -35,7 +34,7 @@ _CODES = {
 }
 
 
-_HERE = (Path(own_folder.REPORT), Path("report.json"))
+_HERE = tuple(map(Path, FOUND_BY_ITSELF))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -268,7 +268,7 @@ class _Check:
             cwd_on_path=settings.invocation != "pytest",
             watched=subject.watched,
             product=self._recorded(subject, wanted),
-            only_recorded=self._only_recorded,
+            only_recorded={coverage.GATE, mutation.GATE}.issuperset(wanted),
             test_files=subject.test_files,
         )
         bench, provision = workplace.open()
@@ -303,11 +303,6 @@ class _Check:
         if coverage.GATE in wanted or self.request.coverage_files:
             return subject.python_files
         return lambda _side: tuple(file.path for file in subject.differing if file.head is not None)
-
-    @property
-    def _only_recorded(self) -> bool:
-        """Whether no gate runs more than recorded tests and mutants."""
-        return {coverage.GATE, mutation.GATE}.issuperset(self.request.gates)
 
     def _gate(self, gate: str, case: Case, bench: LabBench, subject: Subject, runs: Instrumented) -> GateResult:
         if gate == GATE:
@@ -358,7 +353,7 @@ class _Check:
     def _candidates(self, case: Case, bench: LabBench) -> Candidates:
         """The tests of the change. Mutation alone need not know which ids are other ones in each process."""
         head = bench.collect(HEAD, Conditions())
-        again = head if self._only_recorded else bench.collect(HEAD, second_collection())
+        again = head if bench.only_recorded else bench.collect(HEAD, second_collection())
         base = bench.collect(CONTROL, Conditions())
         return compare(case, base.items, head.items, unstable=set(head.items) ^ set(again.items))
 

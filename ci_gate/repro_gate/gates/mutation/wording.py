@@ -11,7 +11,7 @@ from repro_gate.gates.mutation.reasons import NEXT_STEP, Reason
 from repro_gate.model import Mutant, MutantOutcome, MutantResult, MutationReport, Untested
 
 DEFAULT_REPORT = "report.json"
-_FOUND_BY_ITSELF = (DEFAULT_REPORT, ".repro-gate/report.json")
+FOUND_BY_ITSELF = (".repro-gate/report.json", DEFAULT_REPORT)  # where `repro-gate mutant` looks, in this order
 _LONGEST = 80
 
 
@@ -43,7 +43,7 @@ def next_step_of(result: MutantResult, report: str) -> str:
     if not report:
         where = f"With `--report-json {DEFAULT_REPORT}`, `repro-gate mutant show {result.mutant.id}` shows it."
         return f"{NEXT_STEP[Reason.SURVIVED]} {where}"
-    option = "" if report in _FOUND_BY_ITSELF else f" --report {shlex.quote(report)}"
+    option = "" if report in FOUND_BY_ITSELF else f" --report {shlex.quote(report)}"
     return f"{NEXT_STEP[Reason.SURVIVED]} `repro-gate mutant run {result.mutant.id}{option}` tries it again."
 
 
