@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
-from repro_gate.experiment import Job
-from repro_gate.model import Conditions, Experiment, Outcome
+from repro_gate.change import How, Pair
+from repro_gate.experiment import Job, visible_environment
+from repro_gate.experiment.project import Project
+from repro_gate.gates.fail_to_pass import Stage
+from repro_gate.model import Conditions, Experiment, Outcome, Side
+from repro_gate.pipeline.provision import Provision, Room
+from repro_gate.pipeline.stages import LabBench
+from repro_gate.pipeline.subject import Subject, open_subject
+from repro_gate.sandbox import Interpreter
 from repro_gate.sandbox.host import Host
 from tests.conftest import LIMITS, MakeLab, MakeProject, TestLab, outcomes
+from tests.gitrepo import Repo
 
 FILES = {
     "product.py": "def answer(): return 41\n",
@@ -64,3 +74,76 @@ def test_short_experiments_wait_for_a_server_and_long_ones_get_another(
     jobs = [Job(experiment=Experiment(tests=None, conditions=Conditions(), limits=LIMITS)) for _ in range(7)]
     assert [result.runs[0].outcome for result in lab.lab.run(jobs)] == [Outcome.PASSED] * 7
     assert lab.lab.started_processes == processes
+
+
+BOTH = {"same.py": "def same(): return 1\n", "test_a.py": "import same, product\ndef test_a(): assert same.same()\n"}
+
+
+def bench_of(
+    repo: Repo, interpreter: Interpreter, place: Path, head: dict[str, str], base: dict[str, str]
+) -> tuple[LabBench, Subject]:
+    """Labs over the trees of a change, none of which stands where the other does."""
+    shas = [repo.commit(files) for files in (base, head)]
+    trees = [repo.git("rev-parse", f"{sha}^{{tree}}") for sha in shas]
+    pair = Pair(base_sha=shas[0], head_sha=shas[1], base_tree=trees[0], head_tree=trees[1], how=How.GIVEN)
+    subject = open_subject(repo.opened, pair, place / "trees", test_globs=(), max_bytes=2**30, under_overlay=False)
+    environment, _ = visible_environment(os.environ, user_base=interpreter.user_base, allow=())
+    room = Room(interpreter=interpreter, environment=environment)
+    bench = LabBench(
+        project=Project(
+            original=repo.path, subdirectory="", pytest_args=(), interpreter=interpreter, environment=environment
+        ),
+        sandbox=Host(),
+        trees=subject.trees,
+        watched=lambda _side: {},
+        provision=Provision(rooms={(Side.HEAD, side): room for side in subject.trees}, packages=frozenset(), name=""),
+        directory=place,
+        jobs=1,
+        clock=time.monotonic,
+        collect_seconds=60.0,
+        differing=subject.differing_paths,
+    )
+    return bench, subject
+
+
+@pytest.mark.parametrize(
+    ("more", "taken_over"),
+    [
+        pytest.param({}, {"same"}, id="only-the-product-differs"),
+        pytest.param({"conftest.py": "import sys\n"}, set(), id="a-conftest-may-have-pytest-rewrite-otherwise"),
+        pytest.param({"pytest.ini": "[pytest]\n"}, set(), id="and-so-may-settings"),
+    ],
+)
+def test_head_begins_with_what_base_compiled_of_the_same_files(
+    tmp_path: Path,
+    interpreter: Interpreter,
+    monkeypatch: pytest.MonkeyPatch,
+    more: dict[str, str],
+    taken_over: set[str],
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    base, head = {**BOTH, "product.py": "A = 1\n"}, {**BOTH, "product.py": "A = 2\n", **more}
+    bench, subject = bench_of(Repo.new(tmp_path / "repo"), interpreter, tmp_path, head, base)
+    try:
+        assert set(subject.trees) == {Side.CONTROL, Side.HEAD}
+        bench.collect(Stage(side=Side.CONTROL), Conditions())
+        assert compiled(bench.lab(Stage(side=Side.CONTROL))._template) == {"same", "product"}
+        assert compiled(bench.lab(Stage(side=Side.HEAD))._template) == taken_over
+        as_on_base = Stage(side=Side.HEAD, restored=("same.py",))
+        assert compiled(bench.lab(as_on_base)._template) == set()
+    finally:
+        bench.close()
+
+
+def test_base_is_never_run_by_what_a_change_compiled(
+    tmp_path: Path, interpreter: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    base, head = {**BOTH, "product.py": "A = 1\n"}, {**BOTH, "product.py": "A = 2\n"}
+    bench, _ = bench_of(Repo.new(tmp_path / "repo"), interpreter, tmp_path, head, base)
+    try:
+        bench.collect(Stage(side=Side.HEAD), Conditions())
+        assert compiled(bench.lab(Stage(side=Side.HEAD))._template) == {"same", "product"}
+        assert compiled(bench.lab(Stage(side=Side.CONTROL))._template) == set()
+    finally:
+        bench.close()

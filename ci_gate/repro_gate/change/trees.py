@@ -83,10 +83,12 @@ def entries(repository: Repository, commit: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def materialise(repository: Repository, commit: str, target: Path, *, max_bytes: int) -> Materialised:
+def materialise(
+    repository: Repository, commit: str, target: Path, *, max_bytes: int, written: int | None = None
+) -> Materialised:
     """Write a commit's files into ``target``, which must be empty or not there.
 
-    Raises TreeTooLarge beyond ``max_bytes``, TreeRefused for paths that git would not check
+    ``written`` is the time that they all get, in nanoseconds since 1970; None: each its own. Raises TreeTooLarge beyond ``max_bytes``, TreeRefused for paths that git would not check
     out, GitFailed where objects are missing, DiskFull.
     """
     tree = entries(repository, commit)
@@ -99,18 +101,18 @@ def materialise(repository: Repository, commit: str, target: Path, *, max_bytes:
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
         raise GitFailed(f"The directory {str(target)!r} for the files of a commit is not empty.")
-    return write(repository, tree, target)
+    return write(repository, tree, target, written)
 
 
-def write(repository: Repository, tree: Sequence[Entry], target: Path) -> Materialised:
-    """Write entries below ``target``; nothing may be at their paths. Raises as `materialise`."""
+def write(repository: Repository, tree: Sequence[Entry], target: Path, written: int | None = None) -> Materialised:
+    """Write entries below ``target``; nothing may be at their paths. ``written`` and errors as of `materialise`."""
     refuse_unsafe(tree)
     pointers: list[str] = []
     try:
         for entry in tree:
             place = target / entry.path
             (place if entry.kind is Kind.SUBMODULE else place.parent).mkdir(parents=True, exist_ok=True)
-        _write_files(repository, tree, target, pointers)
+        _write_files(repository, tree, target, pointers, written)
     except OSError as error:
         full = disk_full(error, str(target))
         raise full or TreeRefused(f"A file of the commit cannot be written here: {error}.") from error
@@ -144,7 +146,9 @@ def refuse_unsafe_paths(paths: Iterable[str]) -> None:
             raise TreeRefused(f"The commit holds the path {path!r}.")
 
 
-def _write_files(repository: Repository, tree: Sequence[Entry], target: Path, pointers: list[str]) -> None:
+def _write_files(
+    repository: Repository, tree: Sequence[Entry], target: Path, pointers: list[str], written: int | None
+) -> None:
     places: dict[str, list[Entry]] = {}
     for entry in tree:
         if entry.kind is not Kind.SUBMODULE:
@@ -152,12 +156,12 @@ def _write_files(repository: Repository, tree: Sequence[Entry], target: Path, po
     sizes = {sha: found[0].size for sha, found in places.items()}
     for sha, content in repository.blobs(sizes):
         for entry in places[sha]:
-            _write_one(target / entry.path, entry.kind, content)
+            _write_one(target / entry.path, entry.kind, content, written)
             if entry.kind is not Kind.LINK and len(content) < _LFS_LARGEST and content.startswith(_LFS):
                 pointers.append(entry.path)
 
 
-def _write_one(place: Path, kind: Kind, content: bytes) -> None:
+def _write_one(place: Path, kind: Kind, content: bytes, written: int | None) -> None:
     if kind is Kind.LINK:
         if not content or b"\0" in content:
             raise TreeRefused(f"The commit holds a link that leads nowhere: {place.name!r}.")
@@ -168,6 +172,9 @@ def _write_one(place: Path, kind: Kind, content: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         os.fchmod(file.fileno(), 0o755 if kind is Kind.EXECUTABLE else 0o644)
+        if written is not None:
+            file.flush()  # or closing would set the time of now
+            os.utime(file.fileno(), ns=(written, written))
 
 
 def _some(paths: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ what any gate decides (gates), and printing.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ from repro_gate.change import (
     resolve,
 )
 from repro_gate.config import Settings
-from repro_gate.errors import ExitCode, HistoryMissing, Interrupted, ReproGateError, disk_full
+from repro_gate.errors import CollectionFailed, ExitCode, HistoryMissing, Interrupted, ReproGateError, disk_full
 from repro_gate.experiment import find_tree
 from repro_gate.gates import coverage, flaky, mutation, network
 from repro_gate.gates.fail_to_pass import GATE, Case, Policy, Stage, prove
@@ -209,7 +210,7 @@ class _Check:
             ]
             return
         with place_for_trees() as directory:
-            subject = self._subject(directory)
+            subject = self._subject(directory, wanted)
             if mutation.GATE in wanted:  # before anything runs: nobody is to wait for an error
                 read_waivers(subject, self.effects.now().date())
             sandbox = self._sandbox(subject)
@@ -218,7 +219,7 @@ class _Check:
             finally:
                 sandbox.close()
 
-    def _subject(self, directory: Path) -> Subject:
+    def _subject(self, directory: Path, wanted: list[str]) -> Subject:
         self.effects.progress.phase("reading the change", 1)
         settings = self.request.settings
         repository = open_repository(self.request.directory, self.effects.environ)
@@ -228,6 +229,7 @@ class _Check:
             directory,
             test_globs=settings.test_globs,
             max_bytes=settings.max_tree_mib * 2**20,
+            under_overlay=GATE in wanted,
         )
         self.notes += subject.notes
         forgotten = uncommitted_waivers(find_tree(self.request.directory)[0], subject)
@@ -269,6 +271,7 @@ class _Check:
             watched=subject.watched,
             product=self._recorded(subject, wanted),
             only_recorded={coverage.GATE, mutation.GATE}.issuperset(wanted),
+            differing=subject.differing_paths,
             test_files=subject.test_files,
         )
         bench, provision = workplace.open()
@@ -352,6 +355,10 @@ class _Check:
 
     def _candidates(self, case: Case, bench: LabBench) -> Candidates:
         """The tests of the change. Mutation alone need not know which ids are other ones in each process."""
+        with contextlib.suppress(
+            CollectionFailed
+        ):  # first, since it compiles for head as well; what fails on head is told first
+            bench.collect(CONTROL, Conditions())
         head = bench.collect(HEAD, Conditions())
         again = head if bench.only_recorded else bench.collect(HEAD, second_collection())
         base = bench.collect(CONTROL, Conditions())

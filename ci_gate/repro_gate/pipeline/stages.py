@@ -36,6 +36,7 @@ class LabBench:
 
     ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in. ``only_recorded``: nobody
     asks for watched lines or for counters, so nothing is watched, and head's tests are forked where they are recorded.
+    ``differing`` are the paths whose texts are not those of base; None where nobody knows, or where pytest is set up otherwise.
     """
 
     project: Project
@@ -50,6 +51,7 @@ class LabBench:
     progress: Callable[[str], None] = lambda _words: None
     product: Callable[[Side], tuple[str, ...]] = lambda _side: ()
     only_recorded: bool = False
+    differing: frozenset[str] | None = None
     _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
@@ -204,10 +206,17 @@ class LabBench:
                 offspring=stage.offspring,
             )
             lab = self._labs[stage] = self._new(project, lambda tree: self._alter(stage, tree)).__enter__()
-            first = self._compiled.get((stage.environment, stage.side.origin))
-            if first is not None:
-                lab.inherit_bytecode(first, _different(stage))
+            self._inherit_bytecode(stage, lab)
         return self._labs[stage]
+
+    def _inherit_bytecode(self, stage: Stage, lab: Lab) -> None:
+        """What was compiled of the same files: of the same side, or of base. Never what a change compiled for base's tree."""
+        own = self._compiled.get((stage.environment, stage.side.origin))
+        of_base = self._compiled.get((stage.environment, Side.CONTROL))
+        if own is not None:
+            lab.inherit_bytecode(own, _different(stage))
+        elif of_base is not None and self.differing is not None:
+            lab.inherit_bytecode(of_base, sorted(self.differing.union(_different(stage))))
 
     def _that_serves(self, stage: Stage) -> Stage:
         """The stage whose processes run what is asked for on this one."""

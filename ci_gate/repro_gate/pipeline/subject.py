@@ -68,6 +68,14 @@ class Subject:
     test_files: tuple[str, ...] = ()
 
     @property
+    def differing_paths(self) -> frozenset[str] | None:
+        """Every path that is not on both sides as it is on one; None where pytest may have been set up in another way."""
+        paths = {path for change in self.changes for path in (change.path, change.old_path) if path}
+        if self.facts["test_settings"] or any(PurePosixPath(path).name == "conftest.py" for path in paths):
+            return None
+        return frozenset(paths)
+
+    @property
     def guards(self) -> tuple[str, ...]:
         """A sentence on the files in which a repository says what is run on a change, if this one touches them."""
         paths = [change.path for change in self.changes if change.path.startswith(_GUARDS)]
@@ -98,9 +106,15 @@ class Subject:
 
 
 def open_subject(
-    repository: Repository, pair: Pair, directory: Path, *, test_globs: Sequence[str], max_bytes: int
+    repository: Repository,
+    pair: Pair,
+    directory: Path,
+    *,
+    test_globs: Sequence[str],
+    max_bytes: int,
+    under_overlay: bool = True,
 ) -> Subject:
-    """Read the change and write its three trees below ``directory``.
+    """Read the change and write its trees below ``directory``; ``under_overlay`` False: nobody asks for BASE.
 
     Raises GitFailed, TreeRefused or DiskFull.
     """
@@ -108,7 +122,8 @@ def open_subject(
     layout = layout_between(repository, pair.base_sha, pair.head_sha, test_globs=test_globs)
     layout = layout.with_programs(change.path for change in found)
     overlay = plan(repository, found, head=pair.head_sha, layout=layout)
-    trees, written = write_trees(repository, pair.base_sha, pair.head_sha, overlay, directory, max_bytes=max_bytes)
+    under = overlay if under_overlay else None
+    trees, written = write_trees(repository, pair.base_sha, pair.head_sha, under, directory, max_bytes=max_bytes)
     notes = [*pair.notes, *overlay.notes, *written]
     roots = tuple(
         dict.fromkeys(root for side in (Side.HEAD, Side.CONTROL) for root in import_roots(OnDisk(trees[side])))
@@ -149,15 +164,22 @@ def _other_test_files(repository: Repository, pair: Pair, layout: Layout) -> lis
 
 
 def write_trees(
-    repository: Repository, base: str, head: str, overlay: Overlay, directory: Path, *, max_bytes: int
+    repository: Repository, base: str, head: str, overlay: Overlay | None, directory: Path, *, max_bytes: int
 ) -> tuple[dict[Side, Path], tuple[str, ...]]:
-    """Base as it is, base under the overlay, and head, below ``directory``; and notes on what they lack."""
-    trees = {side: directory / str(side) for side in (Side.CONTROL, Side.BASE, Side.HEAD)}
-    notes: list[str] = []
+    """Base as it is, base under the overlay if there is one, and head, below ``directory``; and notes on what they lack."""
     commits = {Side.CONTROL: base, Side.BASE: base, Side.HEAD: head}
+    if overlay is None:
+        del commits[Side.BASE]
+    trees = {side: directory / str(side) for side in commits}
+    notes: list[str] = []
+    directory.mkdir(parents=True, exist_ok=True)
+    written = (
+        directory.stat().st_mtime_ns
+    )  # of them all: what is compiled of a file is valid for the same one of another side
     for side, commit in commits.items():
-        notes += materialise(repository, commit, trees[side], max_bytes=max_bytes).notes
-    notes += apply(repository, overlay, trees[Side.BASE]).notes
+        notes += materialise(repository, commit, trees[side], max_bytes=max_bytes, written=written).notes
+    if overlay is not None:
+        notes += apply(repository, overlay, trees[Side.BASE]).notes
     for side, commit in commits.items():
         note = own_repository(repository, commit, trees[side])
         notes += [note] if note else []

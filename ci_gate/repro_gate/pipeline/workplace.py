@@ -52,6 +52,7 @@ class Workplace:
     watched: Watched = field(default=_nothing)
     product: Callable[[Side], tuple[str, ...]] = field(default=_no_files)
     only_recorded: bool = False
+    differing: frozenset[str] | None = None
     test_files: tuple[str, ...] = ()
 
     def open(self) -> tuple[LabBench, Provision]:
@@ -82,6 +83,7 @@ class Workplace:
             watched=self.watched,
             product=self.product,
             only_recorded=self.only_recorded,
+            differing=self.differing,
             provision=provision,
             directory=self.directory,
             jobs=jobs_of(settings, effects),
