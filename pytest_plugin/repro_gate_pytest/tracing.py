@@ -6,6 +6,7 @@ place for trace functions with whatever the project itself traces with. Does not
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import threading
@@ -40,11 +41,13 @@ class Tracing:
         self._theirs_in_threads: Any = None
         self._set_in_threads: Callable[..., Any] = threading.settrace
         self._waiting = True
+        self._stopped = False
 
     def start(self) -> None:
         """Trace as soon as code of these files can run: whatever is imported before costs nothing more."""
         patching.replace_function(sys, "settrace", self._make_set)
         patching.replace_function(sys, "gettrace", self._make_get)
+        patching.replace_function(_thread, "start_new_thread", self._make_start)
         threading.settrace = self._threads_set  # type: ignore[assignment]
         if hasattr(threading, "gettrace"):
             threading.gettrace = lambda: self._theirs_in_threads
@@ -64,6 +67,7 @@ class Tracing:
     def stop(self) -> None:
         """Trace no more in this thread, and in none that it starts."""
         self._waiting = False
+        self._stopped = True
         self._set_in_threads(self._theirs_in_threads)
         self._set(None)
 
@@ -182,6 +186,22 @@ class Tracing:
             return owner.theirs if isinstance(owner, _Both) else current
 
         return gettrace
+
+    def _make_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Threads that are none of ``threading``'s, which asks for its trace function itself."""
+
+        def start_new_thread(function: Any, args: Any, *kwargs: Any) -> Any:
+            theirs = isinstance(getattr(function, "__self__", None), threading.Thread)
+            good = callable(function) and [type(each) for each in (args, *kwargs)] in ([tuple], [tuple, dict])
+            if theirs or not good or self._waiting or self._stopped:
+                return original(function, args, *kwargs)
+            return original(self._begin_thread, (function, args, *kwargs))
+
+        return start_new_thread
+
+    def _begin_thread(self, function: Any, args: Any, kwargs: Any = None) -> None:
+        self.follow()
+        function(*args, **(kwargs or {}))
 
     def _is_ours(self, function: Any) -> bool:
         return getattr(function, "__self__", None) is self

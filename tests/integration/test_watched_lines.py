@@ -30,7 +30,7 @@ class Thing:
 """
 
 TESTS = """\
-    import asyncio, os, sys, threading
+    import _thread, asyncio, os, sys, threading
     import pkg.core as core
     import pytest
 
@@ -48,6 +48,17 @@ TESTS = """\
         thread = threading.Thread(target=core.Thing().method)
         thread.start()
         thread.join()
+    def test_thread_of_its_own():
+        told = threading.Event()
+        def run(*args, more):
+            core.plain(*args)
+            core.plain(more)
+            told.set()
+        _thread.start_new_thread(run, (1,), {"more": 9})
+        assert told.wait(60)
+        for wrong in ((), (run,), (run, 1), (1, ()), (run, (), 1)):
+            with pytest.raises(TypeError):
+                _thread.start_new_thread(*wrong)
     @pytest.fixture
     def around():
         core.plain(1)
@@ -97,6 +108,7 @@ EXPECTED: dict[str, set[int]] = {
     "test_stream_goes_on": {8},
     "test_awaits": {10},
     "test_thread": {13, 14},
+    "test_thread_of_its_own": {3, 4, 5},
     "test_set_up_and_torn_down": {3, 4, 5},
     "test_lazy_import": {2},
     "test_raises": {3},
@@ -139,7 +151,14 @@ def test_lines_and_files_that_are_not_watched_are_not_told(root: Path, host_lab:
     watch = {"pkg/core.py": frozenset({4}), "test_it.py": frozenset({9999}), "gone.py": frozenset({1})}
     found = lines_of(host_lab(root, *PLAIN, watch=watch), Mode.FORK)
     assert {test for test, lines in found.items() if lines} == {
-        *("test_many", "test_many_again", "test_set_up_and_torn_down", "test_own_tracer", "test_last")
+        *(
+            "test_many",
+            "test_many_again",
+            "test_thread_of_its_own",
+            "test_set_up_and_torn_down",
+            "test_own_tracer",
+            "test_last",
+        )
     }
     assert set().union(*found.values()) == {4}
 
