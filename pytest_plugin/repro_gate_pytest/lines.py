@@ -16,6 +16,7 @@ from typing import Any, Callable
 from repro_gate_pytest import native
 from repro_gate_pytest.arcs import Branching
 from repro_gate_pytest.tracing import Native, Tracing
+from repro_gate_pytest.watching import File
 
 _realpath = os.path.realpath
 _basename = os.path.basename
@@ -25,17 +26,6 @@ _TOOLS = (4, 3, 5, 2)  # ids of sys.monitoring that debuggers and coverage do no
 _MOST_FRAMES = 100_000  # of code that is followed line by line; those that ended by an exception are left behind
 
 Ran = dict[str, tuple[frozenset[int], frozenset[tuple[int, int]]]]
-
-
-class File:
-    """A file of the tree and what ran of it. ``wanted`` None: every line, and arcs, are recorded."""
-
-    def __init__(self, path: str, wanted: frozenset[int] | None) -> None:
-        self.path = path
-        self.wanted = wanted
-        self.lines: set[int] = set()
-        self.arcs: set[tuple[int, int]] = set()
-        self.implied: dict[int, tuple[int, int]] = {}  # arcs that a line shows by having run
 
 
 class Lines:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from repro_gate_pytest import patching
-from repro_gate_pytest.lines import File, Lines, Ran, ranges
+from repro_gate_pytest.lines import Lines, Ran, ranges
+from repro_gate_pytest.watching import File
 
 VARIABLE = "REPRO_GATE_OFFSPRING"
 _PATH = "PYTHONPATH"

@@ -11,13 +11,11 @@ import os
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from repro_gate_pytest import native, patching
 from repro_gate_pytest.arcs import Branching, sources_of
-
-if TYPE_CHECKING:
-    from repro_gate_pytest.lines import File
+from repro_gate_pytest.watching import File
 
 _id = id
 _frame = sys._getframe

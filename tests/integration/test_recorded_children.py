@@ -159,8 +159,8 @@ def test_what_is_not_recorded_costs_children_nothing(project: MakeProject, host_
 
 def test_a_directory_that_is_gone_ends_nothing(tmp_path: Path) -> None:
     """A child may have become another user, or be in another root: what it tells is lost, and no more."""
-    from repro_gate_pytest.lines import File
     from repro_gate_pytest.offspring import _Lines
+    from repro_gate_pytest.watching import File
 
     lines = _Lines(str(tmp_path / "gone" / "1"), 0, File("shop/work.py", None))
     lines.add(3)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from repro_gate.model import Evidence, Recording, Trace
 from repro_gate_pytest.arcs import Branching
-from repro_gate_pytest.lines import File, Lines
+from repro_gate_pytest.lines import Lines
+from repro_gate_pytest.watching import File
 
 LINE = st.integers(min_value=1, max_value=500)
 

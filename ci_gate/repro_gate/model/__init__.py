@@ -26,7 +26,8 @@ from repro_gate.model.mutation import (
 )
 from repro_gate.model.outcome import Evidence, Failure, Frame, Outcome, TestRun, Zone
 from repro_gate.model.proof import Finding, GateResult, GateVerdict, Numbers, Proved, ReasonCode, Refused, Side
-from repro_gate.model.trace import Recording, Trace
+from repro_gate.model.recording import Recording
+from repro_gate.model.trace import Trace
 from repro_gate.model.verdict import (
     INTERRUPTED,
     CapsuleRef,
