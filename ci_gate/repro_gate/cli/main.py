@@ -16,7 +16,8 @@ from repro_gate.cli.mutants import mutant_app
 from repro_gate.cli.options import FILE, NoColor, Quiet
 from repro_gate.cli.options import consoles_for as _terminal
 from repro_gate.cli.options import leave as _leave
-from repro_gate.cli.replaying import ReplayOrder, run_replay
+from repro_gate.cli.replay_order import ReplayOrder
+from repro_gate.cli.replaying import run_replay
 from repro_gate.cli.scanning import Order, run_scan
 from repro_gate.cli.session import say, terminal
 from repro_gate.cli.usage import PARSER_ERROR, refused

@@ -11,7 +11,7 @@ from repro_gate import capsule
 from repro_gate.capsule.proof import Proof
 from repro_gate.capsule.replay import Replay
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.replaying import ReplayOrder, with_network_of
+from repro_gate.cli.replay_order import ReplayOrder, with_network_of
 from repro_gate.cli.session import Terminal
 from repro_gate.config import load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers

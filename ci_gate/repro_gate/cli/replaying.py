@@ -1,39 +1,25 @@
-"""``repro-gate replay`` and ``repro-gate capsule``."""
+"""``repro-gate replay`` of a failure, and ``repro-gate capsule``. Proofs and survivors are replayed by rooms of their own."""
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
 
 from repro_gate import capsule
 from repro_gate.capsule.replay import Replay, replay, replayable
-from repro_gate.change import head
+from repro_gate.cli.replay_order import ReplayOrder, checkout, missing, warn, with_network_of
 from repro_gate.cli.scanning import Order, interpreter_for
 from repro_gate.cli.session import Terminal
-from repro_gate.config import Settings, load
+from repro_gate.config import load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
-from repro_gate.experiment import find_tree, plugin_files
+from repro_gate.experiment import plugin_files
 from repro_gate.model import Outcome
 from repro_gate.pipeline.bench import open_lab
 from repro_gate.pipeline.request import Request, system_effects
 from repro_gate.report.words import first_line, visible
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReplayOrder:
-    """A replay as it was ordered. ``head`` stands in for a proof's own."""
-
-    path: Path
-    repo: Path | None
-    times: int | None = None
-    sandbox: str | None = None
-    python: str | None = None
-    head: str | None = None
 
 
 def run_replay(order: ReplayOrder, terminal: Terminal, environ: Mapping[str, str]) -> int:
@@ -62,10 +48,10 @@ def _replay_failure(
     path, python = asked.path, asked.python
     repo = checkout(manifest, asked.repo)
     directory = (repo / manifest.project.root).resolve()
-    missing = _missing(manifest, directory, repo.resolve())
-    if missing:
+    lacking = missing(manifest, directory, repo.resolve())
+    if lacking:
         raise UsageError(
-            f"{repo} is not a checkout of the capsule's project: it has no {missing}.",
+            f"{repo} is not a checkout of the capsule's project: it has no {lacking}.",
             next_step=f"Name the checkout: `repro-gate replay {path} --repo DIR`.",
         )
     settings = load(directory, {"sandbox": asked.sandbox}, environ)
@@ -112,39 +98,6 @@ def _mended_or_not(manifest: capsule.Manifest, done: list[Replay]) -> str | None
     )
 
 
-def with_network_of(settings: Settings, manifest: capsule.Manifest, terminal: Terminal) -> capsule.Manifest:
-    """What tests may reach is decided here and not by whoever made a capsule."""
-    if manifest.conditions.network == settings.network:
-        return manifest
-    terminal.err.print(
-        f"note: the capsule was made with the network {manifest.conditions.network}; here it is {settings.network}",
-        markup=False,
-    )
-    return dataclasses.replace(manifest, conditions=dataclasses.replace(manifest.conditions, network=settings.network))
-
-
-def checkout(manifest: capsule.Manifest, named: Path | None) -> Path:
-    """The checkout that was named, or the one around what was named or around this directory."""
-    if named is None or not named.is_dir():
-        return named or find_tree(Path.cwd())[0]
-    if not _missing(manifest, (named / manifest.project.root).resolve(), named.resolve()):
-        return named
-    around = find_tree(named)[0]
-    return named if _missing(manifest, around / manifest.project.root, around) else around
-
-
-def _missing(manifest: capsule.Manifest, directory: Path, repo: Path) -> str:
-    """What of the capsule's project is not there, or an empty string."""
-    if not directory.is_dir():
-        return f"directory {manifest.project.root!r}"
-    file = manifest.victim.partition("::")[0]
-    # The id is relative to pytest's root, which may lie above; below only where an argument led there.
-    above = [place for place in (directory, *directory.parents) if place.is_relative_to(repo)]
-    named = [directory / argument.partition("::")[0] for argument in manifest.pytest_args if argument[:1] != "-"]
-    found = any((place / file).exists() for place in above) or any(place.exists() for place in named)
-    return "" if found else f"file {visible(file)!r}"
-
-
 def _say(one: Replay, number: int, count: int, terminal: Terminal) -> None:
     what = "same failure" if one.same else f"DIFFERENT ({first_line(one.why)})"
     said = ""
@@ -153,18 +106,6 @@ def _say(one: Replay, number: int, count: int, terminal: Terminal) -> None:
         if one.run.failure is not None:
             said += f": {first_line(one.run.failure.message, 100)}"
     terminal.out.print(Text(f"  {number}/{count} {what}  {said}"), soft_wrap=True)
-
-
-def warn(manifest: capsule.Manifest, repo: Path, terminal: Terminal) -> None:
-    """Say in what this checkout is not the one that the capsule was made from."""
-    here = head(repo)
-    expected = manifest.project.commit
-    if expected and here.commit and here.commit != expected:
-        terminal.err.print(
-            f"note: this checkout is at {here.commit[:12]}, the capsule was made at {expected[:12]}", markup=False
-        )
-    if manifest.project.dirty:
-        terminal.err.print("note: the capsule was made from a work tree with uncommitted changes", markup=False)
 
 
 def run_show(path: Path, terminal: Terminal) -> int:

@@ -13,7 +13,7 @@ from repro_gate.capsule.survivor import Survivor
 from repro_gate.change import head
 from repro_gate.cli.mutating import RunOrder, became, find, known_here, run_of
 from repro_gate.cli.progress import Bar
-from repro_gate.cli.replaying import ReplayOrder, checkout, warn, with_network_of
+from repro_gate.cli.replay_order import ReplayOrder, checkout, warn, with_network_of
 from repro_gate.cli.session import Terminal
 from repro_gate.config import find_root, load
 from repro_gate.errors import CollectionFailed, ExitCode, ReplayDiffers, UsageError
