@@ -71,6 +71,19 @@ def test_what_mutmut_makes_of_a_node(code: str, kind: type[cst.CSTNode], expecte
     assert made(code + "\n", kind) == expected
 
 
+@pytest.mark.parametrize(
+    "name", ["IDNA", "utf-8-sig", "utf-16le", "Shift_JIS", "windows-1252", "us-ascii", "koi8-r", "big5"]
+)
+def test_a_name_of_an_encoding_is_not_written_in_other_letters(name: str) -> None:
+    """It would mean the same: `"a".encode("IDNA") == "a".encode("idna")`."""
+    assert made(f'"{name}"\n', cst.SimpleString) == [("string", f'"XX{name}XX"')]
+
+
+@pytest.mark.parametrize("word", ["greek", "hex", "us", "u8", "base64", "rot13", "utf-8 text", "größe"])
+def test_what_is_or_may_be_no_name_of_an_encoding_of_text_is(word: str) -> None:
+    assert ("string", f'"{word.upper()}"') in made(f'"{word}"\n', cst.SimpleString)
+
+
 def test_a_case_is_removed_from_a_match_that_has_another() -> None:
     code = "match a:\n    case 1: b\n    case 2: c\n"
     assert made(code, cst.Match) == [

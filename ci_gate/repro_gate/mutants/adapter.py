@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from types import MappingProxyType
 
 import libcst as cst
@@ -34,8 +36,15 @@ NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 _ORDERING = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
-# Names of encodings: in other letters they mean the same, so only a misspelt one is a mutant.
-_ENCODINGS = frozenset({"utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1", "utf-16", "utf-32", "cp1252"})
+# Names of encodings of text, as Python has them: in other letters they mean the same, so only a misspelt one is a mutant.
+# Without its aliases that are plain words ("greek", "us"), which mostly mean something else, and without what encodes bytes.
+_ENCODINGS = frozenset(
+    name
+    for alias, codec in aliases.items()
+    if not codec.endswith("_codec") and codec != "rot_13"
+    for name in (alias, codec)
+    if len(name) > 3 and not name.isalpha()
+) | {"ascii", "gbk", "idna", "koi8_t", "koi8_u", "punycode", "raw_unicode_escape", "unicode_escape", "utf_8_sig"}
 
 
 def changes(node: cst.CSTNode) -> Iterator[tuple[str, cst.CSTNode]]:
@@ -92,4 +101,5 @@ def _called(name: str, node: cst.CSTNode, mutated: cst.CSTNode) -> str:
 def _is_other_case(node: cst.CSTNode, mutated: cst.CSTNode) -> bool:
     if not (isinstance(node, cst.SimpleString) and isinstance(mutated, cst.SimpleString)):
         return False
-    return node.raw_value.lower() in _ENCODINGS and node.raw_value.lower() == mutated.raw_value.lower()
+    name = node.raw_value.lower()
+    return name == mutated.raw_value.lower() and normalize_encoding(name) in _ENCODINGS
