@@ -180,6 +180,13 @@ def test_coverage_by_a_test_that_failed_does_not_count_and_is_said(outcome: Outc
     assert result.notes == ("the coverage of tests that failed or are flaky does not count: tests/test_mod.py::a",)
 
 
+def test_that_there_is_no_test_at_all_is_said() -> None:
+    result = World([changed(BASE, HALF)], []).judged()
+    assert said(result) == ("fail", "uncovered_lines")
+    (note,) = result.notes
+    assert note.startswith("pytest collects no test on head: name the tests as arguments")
+
+
 @pytest.mark.parametrize("outcome", [Outcome.XFAILED, Outcome.XPASSED, Outcome.SKIPPED])
 def test_coverage_by_a_test_that_did_what_it_should_counts(outcome: Outcome) -> None:
     sims = [a_test("a", ran("2-4", "2>3,2>4", outcome=outcome))]

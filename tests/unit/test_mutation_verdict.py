@@ -191,6 +191,14 @@ def test_no_mutant_is_never_green(left: tuple[NotTested, ...], said: tuple[str, 
     assert decided(left=left) == said
 
 
+def test_where_no_test_is_collected_none_covers_what_runs_at_import_and_none_is_said_to_be_unstable() -> None:
+    found = judged({}, mutant("a", site=Site.IMPORT), mutant("b", 3), covering=lambda _mutant: (), covered={})
+    assert found.told == ("neutral", "not_covered")
+    assert found.left == {"a": "not-covered", "b": "not-covered"}
+    assert {each.why for each in found.report.not_tested} == {"no test is collected"}
+    assert {str(each.state) for each in found.report.account} == {"not-covered"}
+
+
 def test_nothing_to_mutate_says_why_for_the_lines() -> None:
     found = judged(
         {OLD: catches()},

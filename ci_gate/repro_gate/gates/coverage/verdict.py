@@ -243,6 +243,8 @@ def _where(path: str, first: int, last: int = 0) -> str:
 
 def _notes(subject: Subject, head: Believed, base: Believed) -> Iterator[str]:
     yield from subject.rules.notes
+    if head.recording.whole and not head.recording.outcomes:
+        yield "pytest collects no test on head: name the tests as arguments, or in the project's settings (`testpaths`, `python_files`)"
     if head.distrusted:
         most = ", ".join(head.distrusted[:3])
         more = f" and {len(head.distrusted) - 3} more" if len(head.distrusted) > 3 else ""

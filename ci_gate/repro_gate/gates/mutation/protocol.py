@@ -140,6 +140,8 @@ class _Run:
     def _untestable(self, mutant: Mutant) -> NotTested | None:
         covering = self.case.covering(mutant)
         at_import = self.case.runs_at_import(mutant)
+        if not self.case.outcomes:
+            return NotTested(mutant=mutant, reason=Untested.NOT_COVERED, why="no test is collected")
         if not covering and not at_import:
             return NotTested(mutant=mutant, reason=Untested.NOT_COVERED, why="no test runs it")
         if not self.case.ordered(self.case.outcomes if at_import else covering):
