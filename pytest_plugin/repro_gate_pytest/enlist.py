@@ -40,8 +40,16 @@ class Enlistment:
         self.lenient: lenient.LenientImports | None = None
         self.unimported: frozenset[str] = frozenset()
 
+    def watch(self) -> None:
+        """Watch lines, if asked to. Before pytest is imported: what it imports itself may be the project (pluggy, iniconfig)."""
+        start = self.start
+        if start.get("lines") or start.get("record"):
+            files, record = start.get("lines", {}), start.get("record", ())
+            self.lines = lines.Lines(self.tree, files, record, libraries=[self.directory])
+            self.lines.start()
+
     def observe(self) -> None:
-        """Put in place what was asked for beyond outcomes. Before anything of the project is imported."""
+        """Put in place what was asked for beyond outcomes. Before test files are imported."""
         start = self.start
         if start.get("opened"):
             evidence.watch_opened()
@@ -55,12 +63,9 @@ class Enlistment:
             self.unimported = frozenset(start["lenient"].get("tests", ()))
             self.lenient.install()
             self.observers.append(self.lenient)
-        if start.get("lines") or start.get("record"):
-            record = start.get("record", ())
-            self.lines = lines.Lines(self.tree, start.get("lines", {}), record, libraries=[self.directory])
-            self.lines.start()
+        if self.lines is not None:
             if start.get("offspring"):
-                born = offspring.Offspring(self.lines, self.directory, self.tree, record)
+                born = offspring.Offspring(self.lines, self.directory, self.tree, start.get("record", ()))
                 born.install()
                 self.observers.append(born)  # before the lines: it adds to them
             self.observers.append(self.lines)
@@ -85,6 +90,7 @@ def main() -> None:
         platform=platform.platform(),
         pid=os.getpid(),
     )
+    current.watch()
     try:
         import pytest  # noqa: F401  (so that what the axes patch in it is there)
     except ImportError as missing:

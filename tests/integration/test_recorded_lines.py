@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import iniconfig
 import pytest
 
 from repro_gate.gates.coverage import read_rules
@@ -394,6 +395,25 @@ def test_lines_and_branches_are_those_that_coverage_measures(
     facts = one.collect()
     recording = recorded(one.run(mode), facts.import_ran, facts.hello["python"])
     assert ours(root, recording, tmp_path) == theirs(root, sys.executable, tmp_path, *options)
+
+
+@pytest.mark.parametrize("without", [False, True], ids=["as it is", "tracing"])
+def test_a_product_that_pytest_itself_imports_is_recorded_from_its_first_line(
+    project: MakeProject, host_lab: MakeLab, without: bool
+) -> None:
+    """As of pluggy, iniconfig and others, whose own projects are tested with them."""
+    exceptions = Path(iniconfig.__file__).with_name("exceptions.py").read_text(encoding="utf-8")
+    module = Path(iniconfig.__file__).with_name("_parse.py").read_text(encoding="utf-8")
+    init = Path(iniconfig.__file__).read_text(encoding="utf-8") + "\n\ndef added(n):\n    return n + 1\n"
+    tests = "import iniconfig\ndef test_added(): assert iniconfig.added(1) == 2\n"
+    files = {"iniconfig/__init__.py": init, "iniconfig/exceptions.py": exceptions, "iniconfig/_parse.py": module}
+    root = project({**files, "test_it.py": tests, "less/sitecustomize.py": NO_TRACER_IN_C})
+    last = init.count("\n")
+    one = host_lab(root, *PLAIN, record=tuple(files), env={"PYTHONPATH": str(root / "less")} if without else {})
+    facts = one.collect()
+    recording = recorded(one.run(), facts.import_ran, facts.hello["python"])
+    assert recording.tests_of("iniconfig/__init__.py", [last]) == ("test_it.py::test_added",)
+    assert last - 1 in recording.import_lines["iniconfig/__init__.py"]
 
 
 NO_MONITORING = "import sys\nfor n in range(6): hasattr(sys, 'monitoring') and sys.monitoring.use_tool_id(n, str(n))\n"
