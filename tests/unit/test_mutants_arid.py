@@ -34,6 +34,11 @@ def verdict(line: str) -> Reason | list[str]:
         ("__all__ += ['a']", Reason.EXPORTS),
         ("__version__ = '1.2'", Reason.SAYING),
         ("__version__: str = make(1)", Reason.SAYING),
+        ("__version__ = version = '1.2'", Reason.SAYING),
+        ("__version_tuple__ = version_tuple = (1, 2)", Reason.SAYING),
+        ("__releasedate__ = '20240102'", Reason.SAYING),
+        ("__status__ = 'Beta'", Reason.SAYING),
+        ("__licence__ = 'MIT'", Reason.SAYING),
         ("pass", Reason.NO_OPERATOR),
     ],
 )
@@ -59,6 +64,8 @@ def test_what_is_arid(line: str, reason: Reason) -> None:
         ("assert x, 'a' + 'b'", ["x -> not (x)"]),
         ("if len(x) > 1: pass", ["len(x) > 1 -> len(x) > 2", "len(x) > 1 -> len(x) >= 1", "len(x) > 1 -> not (len(x) > 1)"]),
         ("__slots__ = x", ["__slots__ = x -> __slots__ = None"]),
+        ("version = x", ["version = x -> version = None"]),
+        ("__version__ = limit = x", ["__version__ = limit = x -> __version__ = limit = None"]),
     ],
 )  # fmt: skip
 def test_what_is_not(line: str, mutants: list[str] | None) -> None:

@@ -19,7 +19,13 @@ _LOGGER = re.compile(r"_*(?:[a-z]+_)?(?:log|logger|logging)", re.IGNORECASE)
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 _DECLARED = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple", "NewType", "TypeAliasType"})
 _GETTERS = frozenset({"getLogger", "get_logger"})
-_SAYS = re.compile(r"__(authors?|copyright|credits|date|email|license|maintainer|title|url|version(_info|_tuple)?)__")
+_ABOUT = (
+    "authors?|author_email|build|commit_id|contact|contributors|copyright|credits|date|description|docformat|email|homepage"
+    "|licen[cs]e|maintainers?|maintainer_email|release|release_?date|revision|status|summary|title|uri|url|version"
+    "|version_?(info|tuple)|website"
+)
+_SAYS = re.compile(f"__({_ABOUT})__")
+_ALSO = re.compile(f"_*({_ABOUT})_*")  # what generated files say twice: `__version__ = version = "1.2"`
 _TYPING = frozenset({"typing", "t", "typing_extensions"})
 # With another number of arguments, or None among them, these only raise TypeError.
 _TRIVIAL = frozenset({"len", "isinstance", "issubclass", "cast", "super"})
@@ -126,7 +132,7 @@ def _assignment(node: cst.Assign | cst.AnnAssign | cst.AugAssign) -> Iterator[Pa
     names = {each.value for each in targets if isinstance(each, cst.Name)}
     if "__all__" in names:
         yield node, Reason.EXPORTS
-    elif names and all(map(_SAYS.fullmatch, names)):
+    elif any(map(_SAYS.fullmatch, names)) and all(map(_ALSO.fullmatch, names)):
         yield node, Reason.SAYING
     elif _declares_type(node):
         yield node, Reason.TYPE
