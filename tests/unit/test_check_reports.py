@@ -134,6 +134,8 @@ def test_where_nothing_blocks_there_may_have_been_much_to_judge() -> None:
     assert headline(report(quiet)).startswith("nothing to judge: ")
     found = gate(GateVerdict.FAIL, "coverage", findings=(Finding(reason=ReasonCode.NETWORK_ATTEMPT, text="line 3"),))
     assert headline(report(quiet, found, levels={"coverage": Level.WARN})).startswith("nothing blocks: ")
+    passed = gate(GateVerdict.PASS, "mutation")
+    assert headline(report(quiet, passed, levels={"mutation": Level.WARN})).startswith("nothing blocks: ")
 
 
 def test_trouble_is_inconclusive_whatever_else_passed() -> None:

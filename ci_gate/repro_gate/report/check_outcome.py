@@ -26,10 +26,11 @@ def exit_code(report: CheckReport) -> ExitCode:
 
 
 def headline(report: CheckReport) -> str:
-    """The verdict in one line."""
+    """The verdict in one line. Gates that only warn leave none, though they may have judged much."""
+    judged = any(each.findings or each.verdict is not GateVerdict.NEUTRAL for each in report.gates)
     said = {
         GateVerdict.PASS: "passed",
-        GateVerdict.NEUTRAL: "nothing blocks" if any(each.findings for each in report.gates) else "nothing to judge",
+        GateVerdict.NEUTRAL: "nothing blocks" if judged else "nothing to judge",
         GateVerdict.FAIL: "failed",
         GateVerdict.INCONCLUSIVE: "inconclusive",
     }[report.verdict]
