@@ -41,6 +41,10 @@ def a_test(name: str, head: Behaviour | None, base: Behaviour | None = None) -> 
     return Sim(name=name, head=head, control=base, base=base)
 
 
+def name_of(path: str) -> str:
+    return path.removeprefix("src/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
 def changed(base: str | None, head: str | None, path: str = FILE, base_path: str = "") -> ChangedFile:
     """A file of these texts; what differs is what a diff by lines says."""
     before, after = (textwrap.dedent(each or "") for each in (base, head))
@@ -56,7 +60,7 @@ def changed(base: str | None, head: str | None, path: str = FILE, base_path: str
         added = set(range(1, after.count("\n") + 1))
     return ChangedFile(
         path=path,
-        module=path.removesuffix(".py").replace("/", "."),
+        module=name_of(path),
         base_path=base_path or path,
         base=None if base is None else before,
         head=None if head is None else after,
@@ -89,6 +93,7 @@ class World:
             same=coverage.compare(self.files),
             rules=self.rules,
             text_of=self.texts.get,
+            module_of=name_of,
             matters=True,
             minimum=self.minimum,
             flaky=self.flaky,
@@ -410,6 +415,15 @@ def test_a_deleted_line_is_not_lost() -> None:
     assert lost(World([changed(TWO, TWO[: TWO.index("def g")])], sims, at_import="1").judged()) == []
 
 
+@pytest.mark.parametrize("source", ["pkg", "src", "src/pkg", "."])
+def test_what_is_lost_of_a_package_below_src_is_inside_of_the_source_that_names_it(tmp_path: Path, source: str) -> None:
+    (tmp_path / ".coveragerc").write_text(f"[run]\nsource = {source}\n", encoding="utf-8")
+    path = "src/pkg/mod.py"
+    sims = [a_test("gone", None, ran("5", path=path))]
+    result = World([], sims, texts={path: TWO}, rules=read_rules(tmp_path)).judged()
+    assert lost(result) == [(path, 5, ("gone",))]
+
+
 def by_turns(lines: Iterable[str]) -> Behaviour:
     told = list(lines)
 
@@ -433,7 +447,9 @@ def test_only_the_tests_that_ran_a_lost_line_run_again_on_base() -> None:
     sims = [a_test("a", ran("2"), ran("2")), a_test("b", None, ran("5"))]
     world = World([], sims, texts={FILE: TWO}, at_import="1,4")
     bench = world.bench
-    subject = coverage.Subject(files=(), same=coverage.compare(()), rules=RULES, text_of=world.texts.get, matters=True)
+    subject = coverage.Subject(
+        files=(), same=coverage.compare(()), rules=RULES, text_of=world.texts.get, module_of=name_of, matters=True
+    )
     coverage.judge(subject, Instrumented(bench, LIMITS))
     asked = [(request.stage.side, request.experiment.tests) for request in bench.asked]
     a, b = (sim.id for sim in sims)
@@ -444,7 +460,12 @@ def test_only_the_tests_that_ran_a_lost_line_run_again_on_base() -> None:
 def test_a_change_that_touches_nothing_that_runs_starts_nothing() -> None:
     bench = SimBench(sims=[])
     subject = coverage.Subject(
-        files=(), same=coverage.compare(()), rules=RULES, text_of=lambda _path: None, matters=False
+        files=(),
+        same=coverage.compare(()),
+        rules=RULES,
+        text_of=World([], []).texts.get,
+        module_of=name_of,
+        matters=False,
     )
     assert said(coverage.judge(subject, Instrumented(bench, LIMITS))) == ("neutral", "nothing_to_judge")
     assert bench.asked == []
@@ -488,6 +509,29 @@ def test_files_that_the_project_leaves_out_do_not_count(tmp_path: Path, name: st
 def test_files_inside_of_the_source_count(tmp_path: Path, source: str) -> None:
     (tmp_path / "pyproject.toml").write_text(f'[tool.coverage.run]\nsource = ["{source}"]\n', encoding="utf-8")
     assert read_rules(tmp_path).leaves_out(FILE, "pkg.mod") == ""
+
+
+@pytest.mark.parametrize(
+    ("include", "counts"),
+    [
+        ("*/site-packages/pkg/*", True),
+        ("pkg/*\n  */lib/python*/site-packages/pkg/mod.py", True),
+        ("*/site-packages/other/*", False),
+        ("pkg/*", False),
+    ],
+)
+def test_an_include_may_mean_the_place_where_the_product_would_be_installed(
+    tmp_path: Path, include: str, counts: bool
+) -> None:
+    (tmp_path / ".coveragerc").write_text(f"[run]\ninclude =\n  {include}\n", encoding="utf-8")
+    rules = read_rules(tmp_path)
+    assert (rules.leaves_out("src/pkg/mod.py", "pkg.mod") == "") is counts
+    assert "include" in rules.leaves_out("scripts/release.py", "scripts.release")
+
+
+def test_an_omit_of_what_is_installed_means_what_others_have_made(tmp_path: Path) -> None:
+    (tmp_path / ".coveragerc").write_text("[run]\nomit = */site-packages/*\n", encoding="utf-8")
+    assert read_rules(tmp_path).leaves_out("src/pkg/__init__.py", "pkg") == ""
 
 
 def test_rules_of_a_project_in_a_subdirectory_speak_of_its_own_files(tmp_path: Path) -> None:

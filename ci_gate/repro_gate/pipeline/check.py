@@ -55,7 +55,7 @@ from repro_gate.pipeline.provision import Provision
 from repro_gate.pipeline.request import Effects, Request
 from repro_gate.pipeline.scan import scan_in
 from repro_gate.pipeline.stages import LabBench
-from repro_gate.pipeline.subject import Subject, module_of, open_subject
+from repro_gate.pipeline.subject import Subject, open_subject
 from repro_gate.pipeline.workplace import Workplace, place_for_trees
 from repro_gate.sandbox import Sandbox, probe
 
@@ -386,6 +386,7 @@ class _Check:
             same=subject.same,
             rules=self._rules(subject),
             text_of=subject.text,
+            module_of=subject.module,
             matters=case.changes_product or case.changes_tests or bool(subject.differing),
             minimum=self.request.settings.min_diff_coverage,
             flaky=self._known_flaky(),
@@ -416,11 +417,7 @@ class _Check:
             return
         rules = self._rules(subject)
         head = subject.trees[Side.HEAD]
-        product = [
-            path
-            for path in subject.python_files(Side.HEAD)
-            if not rules.leaves_out(path, module_of(path, subject.roots))
-        ]
+        product = [path for path in subject.python_files(Side.HEAD) if not rules.leaves_out(path, subject.module(path))]
         write_files(runs.head, rules, head, product, self.request.coverage_files, directory / "coverage-files")
 
     def _flaky(self, bench: LabBench, candidates: Candidates, subject: Subject) -> GateResult:

@@ -100,6 +100,10 @@ class Subject:
         )
         return tuple(sorted(path for path in found if self.layout.is_product(path)))
 
+    def module(self, path: str) -> str:
+        """The name that a file of the product is imported by."""
+        return module_of(path, self.roots)
+
     def text(self, path: str) -> str | None:
         """The text of a file of head; None where there is none."""
         return _text_in(self.trees[Side.HEAD], path)

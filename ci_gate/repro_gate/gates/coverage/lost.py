@@ -16,6 +16,7 @@ from repro_gate.model import ChangedLine, LostLine
 from repro_gate.model.lines import lines_of
 
 Texts = Callable[[str], str | None]
+Names = Callable[[str], str]
 _MOST_TESTS = 5
 _Carried = Mapping[int, tuple[str, int]]  # first line of a statement of base -> file and line of head
 
@@ -29,10 +30,11 @@ def lost_lines(
     rules: Rules,
     judged: Iterable[ChangedLine],
     text_of: Texts,
+    module_of: Names,
 ) -> tuple[LostLine, ...]:
     """The lost lines, in order. ``judged`` are changed lines: a statement of theirs is no unchanged one.
 
-    ``text_of`` gives the text of an unchanged file of the product, by its path.
+    ``text_of`` gives the text of an unchanged file of the product, by its path, ``module_of`` the name it is imported by.
     """
     taken = {(line.path, line.statement) for line in judged if line.statement}
     changed = {file.base_path: file for file in files if file.base is not None}
@@ -55,7 +57,8 @@ def lost_lines(
             continue
         ran = base.analysis(before, path).executed
         carried = _carried(path, file, same, ran)
-        found += _of_file(path, before, carried, structure_of, base, head, taken, rules)
+        counted = {old: new for old, new in carried.items() if not rules.leaves_out(new[0], module_of(new[0]))}
+        found += _of_file(path, before, counted, structure_of, base, head, taken)
     return tuple(sorted(found, key=lambda each: (each.path, each.line)))
 
 
@@ -67,12 +70,11 @@ def _of_file(
     base: Believed,
     head: Believed,
     taken: set[tuple[str, int]],
-    rules: Rules,
 ) -> Iterator[LostLine]:
     ran_of: dict[str, set[int]] = {}
     for old, (place, new) in sorted(carried.items()):
         after = structure_of(place)
-        if after is None or rules.leaves_out(place, ""):
+        if after is None:
             continue
         first = after.first(new)
         if first not in after.statements or (place, first) in taken:

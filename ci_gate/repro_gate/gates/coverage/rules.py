@@ -42,11 +42,14 @@ class Rules:
     notes: tuple[str, ...] = ()
 
     def leaves_out(self, path: str, module: str) -> str:
-        """Why a file does not count, as a sentence's end; empty if it does. ``path`` is relative to the tree."""
+        """Why a file does not count, as a sentence's end; empty if it does. ``path`` is relative to the tree.
+
+        An ``include`` may mean the place of the installed product, which is never installed here.
+        """
         place = f"{_ROOT}/{path}"
         if self.source and not any(self._is_of(source, place, module) for source in self.source):
             return f"it is outside of `source` in {self.file}"
-        if self.include and not self._matches(self.include, place):
+        if self.include and not any(self._matches(self.include, each) for each in (place, _installed(path, module))):
             return f"no `include` of {self.file} names it"
         if self.omit and self._matches(self.omit, place):
             return f"`omit` of {self.file} names it"
@@ -108,6 +111,12 @@ def read_rules(tree: Path, inside: str = "") -> Rules:
         file=used,
         notes=tuple(notes),
     )
+
+
+def _installed(path: str, module: str) -> str:
+    """Where a file of the product would be if that were installed."""
+    below = module.replace(".", "/") + ("/__init__" if path.endswith("/__init__.py") else "")
+    return f"/lib/python3/site-packages/{below}.py"
 
 
 def _joined(*parts: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from repro_gate.gates.coverage.lines import Believed, Measured, measure
-from repro_gate.gates.coverage.lost import Texts, lost_lines
+from repro_gate.gates.coverage.lost import Names, Texts, lost_lines
 from repro_gate.gates.coverage.rules import Rules
 from repro_gate.gates.coverage.runs import Runs
 from repro_gate.gates.coverage.sameness import ChangedFile, Same
@@ -54,7 +54,8 @@ NEXT_STEP = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """A change as this gate sees it; ``same`` is what of it is no new code. ``text_of`` has the texts of the product's unchanged files.
+    """A change as this gate sees it; ``same`` is what of it is no new code. ``text_of`` has the texts of the product's unchanged files,
+    ``module_of`` the name that a file of it is imported by.
 
     ``matters``: the change touches the product, tests or settings, so that coverage can differ. ``flaky`` are tests
     that were found to be so; ``minimum`` is the share of changed statements that is asked for, in percent.
@@ -64,6 +65,7 @@ class Subject:
     same: Same
     rules: Rules
     text_of: Texts
+    module_of: Names
     matters: bool
     minimum: float = 100.0
     flaky: frozenset[str] = frozenset()
@@ -92,6 +94,7 @@ def _lost(subject: Subject, same: Same, measured: Measured, base: Believed, head
         rules=subject.rules,
         judged=measured.lines,
         text_of=subject.text_of,
+        module_of=subject.module_of,
     )
 
 
