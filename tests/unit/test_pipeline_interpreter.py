@@ -12,6 +12,7 @@ from repro_gate.cli.scanning import Order, interpreter_for
 from repro_gate.cli.session import guarded, terminal, write_file
 from repro_gate.config import load
 from repro_gate.errors import UsageError
+from repro_gate.pipeline.provision import activated
 
 
 def chosen(directory: Path, environ: dict[str, str], python: str | None = None, configured: str | None = None) -> str:
@@ -49,6 +50,12 @@ def test_an_active_environment_that_is_gone_or_broken_is_not_used(tmp_path: Path
     active.chmod(0o644)
     active.unlink()
     assert chosen(tmp_path, {"VIRTUAL_ENV": str(active.parents[1])}) == sys.executable
+
+
+def test_programs_of_a_made_environment_are_found_before_those_of_the_machine() -> None:
+    variables = {"PATH": "/usr/bin:/bin", "TERM": "dumb"}
+    assert activated(variables, "/env/bin/python") == {"PATH": "/env/bin:/usr/bin:/bin", "TERM": "dumb"}
+    assert activated({}, "/env/bin/python") == {"PATH": "/env/bin"}
 
 
 def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

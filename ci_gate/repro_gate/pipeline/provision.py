@@ -178,7 +178,7 @@ class Provider:
         shelf, scripts = place / "lib", place / "bin"
         return Room(
             interpreter=interpreter,
-            environment=variables,
+            environment=activated(variables, interpreter.executable),
             roots=importable.roots,
             shelf=_named_apart(shelf, f"lib-{whose}-{environment}"),
             scripts=_named_apart(scripts, f"bin-{whose}-{environment}"),
@@ -214,6 +214,12 @@ class Provider:
         visible, _ = visible_environment(environ, user_base="", allow=self.settings.pass_env)
         wanted = {name: value for name, value in environ.items() if name.startswith(("PIP_", "UV_", "SSL_CERT"))}
         return {**visible, **wanted}
+
+
+def activated(variables: Mapping[str, str], python: str) -> dict[str, str]:
+    """With the programs of an environment first on PATH: tests call what was installed for them (mypy, ruff) by name."""
+    programs = (str(Path(python).parent), variables.get("PATH", ""))
+    return {**variables, "PATH": os.pathsep.join(each for each in programs if each)}
 
 
 def _named_apart(directory: Path, name: str) -> Path | None:
