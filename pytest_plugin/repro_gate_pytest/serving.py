@@ -7,6 +7,7 @@ import gc
 import inspect
 import os
 import sys
+import tempfile
 from typing import Any
 
 import pytest
@@ -208,13 +209,25 @@ def _file_of(item: Any) -> str:
 
 
 def _capture_renewer(config: Any) -> Any:
-    """A function that gives a fork capture files of its own (it shares the parent's offsets)."""
+    """A function that gives a fork capture files of its own: it shares the parent's, with their offsets.
+
+    The objects stay, and what imports have kept of them (``from sys import stdout``, a handler of logging) is what tests
+    write to and what ``sys`` has, as in a session without forks.
+    """
     manager = config.pluginmanager.getplugin("capturemanager")
 
     def renew() -> None:
-        if manager is not None and manager.is_globally_capturing():
-            manager.suspend_global_capture()
-            manager.stop_global_capturing()
-            manager.start_global_capturing()
+        if manager is None or not manager.is_globally_capturing():
+            return
+        manager.suspend_global_capture()
+        for stream in (manager._global_capturing.out, manager._global_capturing.err):
+            kept = getattr(stream, "tmpfile", None)  # None: of this stream nothing is captured
+            if kept is not None and hasattr(stream, "targetfd"):
+                with tempfile.TemporaryFile(buffering=0) as own:
+                    os.dup2(own.fileno(), kept.fileno(), inheritable=False)
+            elif kept is not None:
+                kept.seek(0)  # in memory, and so the fork's own: only what collecting left there goes
+                kept.truncate()
+        manager.resume_global_capture()
 
     return renew
