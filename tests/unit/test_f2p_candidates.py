@@ -122,7 +122,9 @@ def test_a_data_file_selects_who_reads_it() -> None:
 
 def test_changed_settings_make_all_tests_candidates() -> None:
     settings = case(test_files=frozenset(), test_settings=True)
-    assert sorted_out([item(A)], [item(A)], settings).chosen == {A: Through.SETTINGS}
+    found = sorted_out([item(A)], [item(A)], settings)
+    assert found.chosen == {A: Through.SETTINGS}
+    assert found.brought == frozenset()  # base has it, and has it alike
     assert sorted_out([item(A)], [item(A)], case(test_settings=True)).chosen == {}
 
 

@@ -42,7 +42,8 @@ class Candidates:
     """The tests of a change. ``chosen`` are to be proved, most telling first.
 
     ``moved`` maps head's id to base's; ``cut`` were left out by the cap; ``unstable`` have another
-    id in each process; ``unsupported`` are doctests of changed product files.
+    id in each process; ``unsupported`` are doctests of changed product files; ``resettled`` are the same on
+    both sides, under settings that differ.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Candidates:
     cut: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
+    resettled: frozenset[str] = frozenset()
 
     @property
     def new(self) -> int:
@@ -61,7 +63,7 @@ class Candidates:
     @property
     def brought(self) -> frozenset[str]:
         """Every test that is the change's, also those that can be no proof: what base's tests do not say, these say."""
-        return frozenset((*self.chosen, *self.cut, *self.unstable, *self.unsupported))
+        return frozenset((*self.chosen, *self.cut, *self.unstable, *self.unsupported)) - self.resettled
 
 
 def compare(case: Case, base: Items, head: Items, *, unstable: Ids[str] = (), most: int = 200) -> Candidates:
@@ -93,6 +95,7 @@ def compare(case: Case, base: Items, head: Items, *, unstable: Ids[str] = (), mo
         cut=tuple(ranked[most:]),
         unstable=tuple(sorted(item.id for item in touched if item.id in unstable)),
         unsupported=unsupported,
+        resettled=frozenset(test for test, through in chosen.items() if through is Through.SETTINGS),
     )
 
 
