@@ -13,11 +13,13 @@ from typing import Any
 import iniconfig
 import pytest
 
+from repro_gate.errors import CoverageFilesFailed
 from repro_gate.gates.coverage import read_rules
 from repro_gate.gates.coverage.structure import Structure
 from repro_gate.model import ExperimentResult, Mode, Recording, Trace
 from repro_gate.pipeline.coverage_files import write_files
 from tests.conftest import MakeLab, MakeProject
+from tests.conftest import write_files as write_tree
 
 PLAIN = ("-p", "no:randomly")
 
@@ -414,6 +416,18 @@ def test_a_product_that_pytest_itself_imports_is_recorded_from_its_first_line(
     recording = recorded(one.run(), facts.import_ran, facts.hello["python"])
     assert recording.tests_of("iniconfig/__init__.py", [last]) == ("test_it.py::test_added",)
     assert last - 1 in recording.import_lines["iniconfig/__init__.py"]
+
+
+def test_files_for_other_tools_have_what_an_include_of_the_installed_product_means(tmp_path: Path) -> None:
+    path, other = "src/pkg/mod.py", "src/pkg/other.py"
+    root = write_tree(tmp_path / "p", {path: "A = 1\n", other: "B = 1\n"})
+    (root / ".coveragerc").write_text("[run]\ninclude = */site-packages/pkg/mod.py\n", encoding="utf-8")
+    recording = Recording(at_import=(Trace(path, "1"), Trace(other, "1")))
+    out = tmp_path / "out.json"
+    write_files(recording, read_rules(root), root, [path], {"json": out}, tmp_path / "made")
+    assert list(json.loads(out.read_text(encoding="utf-8"))["files"]) == [path]
+    with pytest.raises(CoverageFilesFailed, match=r"nothing to write .* no file of the product counts by \.coveragerc"):
+        write_files(recording, read_rules(root), root, [], {"json": out}, tmp_path / "none")
 
 
 NO_MONITORING = "import sys\nfor n in range(6): hasattr(sys, 'monitoring') and sys.monitoring.use_tool_id(n, str(n))\n"

@@ -6,6 +6,7 @@ the project's rules and without its plugins; the product's files are read there 
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,11 +53,17 @@ def write_files(
 ) -> None:
     """Write the ``wanted`` formats (names of FORMATS) of a run of ``tree``; ``place`` is an empty directory of ours.
 
-    Raises MissingTool, or CoverageFilesFailed with what coverage.py said.
+    ``product`` are the files that count. Raises MissingTool, or CoverageFilesFailed with what coverage.py said.
     """
+    if not product:
+        why = f"no file of the product counts by {rules.file}" if rules.file else "the product has no file of Python"
+        raise CoverageFilesFailed(
+            f"There is nothing to write to {', '.join(map(str, wanted.values()))}: {why}.",
+            next_step="Correct what the project says of its coverage on base, or leave this option away.",
+        )
     place.mkdir(parents=True)
     write_data(recording, place / DATA, product)
-    (place / "rules").write_text(_rules(rules), encoding="utf-8")
+    (place / "rules").write_text(_rules(rules, product), encoding="utf-8")
     for name, target in wanted.items():
         made = place / name
         argv = [sys.executable, "-I", "-m", "coverage", *FORMATS[name], "-q"]
@@ -69,8 +76,8 @@ def write_files(
         shutil.copyfile(made, target)
 
 
-def _rules(rules: Rules) -> str:
-    """The rules as coverage.py reads them; a dollar would be the name of a variable."""
+def _rules(rules: Rules, product: Sequence[str]) -> str:
+    """The rules as coverage.py reads them; a dollar would be the name of a variable. What is included are files by now."""
 
     def several(name: str, values: Iterable[str]) -> list[str]:
         lines = [f"    {value}" for value in values if value]
@@ -88,7 +95,12 @@ def _rules(rules: Rules) -> str:
         "ignore_errors = true",
         *several("exclude_lines", [rules.exclude]),
         *several("partial_branches", [rules.partial]),
-        *several("include", map(placed, rules.include)),
+        *several("include", map(_literally, product) if rules.include else ()),
         *several("omit", map(placed, rules.omit)),
     ]
     return "\n".join(written).replace("$", "$$") + "\n"
+
+
+def _literally(path: str) -> str:
+    """A pattern that means this path."""
+    return re.sub(r"[*?\[]", "?", path)
