@@ -28,12 +28,14 @@ _RESUME = _opmap.get("RESUME", -1)
 _EXTENDED = _opmap["EXTENDED_ARG"]
 _ASYNC_FOR = _opmap.get("END_ASYNC_FOR", -1)
 # Lines of a text after which several lines can come although no instruction there says so: the last one of a
-# `finally`, a body on the line of its header, a header of several lines. What only looks like one costs time alone.
+# `finally`, a body on the line of its header (or on the last one of it), a header of several lines. What only looks like
+# one costs time alone.
 _UNSAID = re.compile(
     rb"""^[ \t]*(?:
         finally[ \t]*:
       | (?:(?:async[ \t]+)?def|class)\b(?!.*[:(,][ \t]*(?:\#.*)?$)
       | (?:if|elif|while|for|case|async[ \t]+for)\b(?!.*:[ \t]*(?:\#.*)?$)
+      | (?:\).*|[^\#\n]*\)[ \t]*->.*|[^\#()\n]*\)[ \t]*):[ \t]*[^\s\#]
     )""",
     re.MULTILINE | re.VERBOSE,
 )
@@ -215,7 +217,9 @@ def _runs(line_at: list[int]) -> dict[int, list[int]]:
 def _is_stepwise(code: CodeType, data: bytes, line_at: list[int]) -> bool:
     if _ASYNC_FOR in data[::2]:
         return True
-    last = max(line_at)
+    # A body on its header's last line is another code's, and may be the last of this one.
+    inner = (_lines_by_offset(each, len(each.co_code)) for each in code.co_consts if isinstance(each, CodeType))
+    last = max(max(lines) for lines in (line_at, *inner))
     return any(code.co_firstlineno <= line <= last for line in _unsaid_in(code.co_filename))
 
 

@@ -286,6 +286,28 @@ def raises(n):
             raise Short(
                 n,
             )
+
+
+class Headers:
+    def called(
+        self,
+        n=1,
+    ): return n
+
+    def typed(self,
+              n: int = 1) -> int: return n
+
+    def bare(self,
+             n): return n
+
+    size = {
+        (1): 2,
+    }
+
+
+def last(
+    n,
+): return n
 '''
 
 TESTS = """\
@@ -323,6 +345,7 @@ TESTS = """\
     def test_recursive(): shapes.recursive(0)
     def test_raises():
         with pytest.raises(shapes.Short): shapes.raises(3)
+    def test_headers(): shapes.Headers().called()
     def test_class(): shapes.Thing().shape, shapes.Thing.one(), shapes.Data(1)
     def test_thread():
         thread = threading.Thread(target=shapes.half, args=(1,))
