@@ -164,6 +164,17 @@ def test_a_project_that_does_not_measure_branches_is_not_asked_for_them(tmp_path
     assert said(result) == ("pass", "covered")
 
 
+def test_a_branch_without_a_cause_is_told_without_one(tmp_path: Path) -> None:
+    (tmp_path / ".coveragerc").write_text("[report]\nexclude_lines = no cover\n", encoding="utf-8")
+    head = "class A:\n    def f(\n        self,\n    ) -> int: ...\n\n    B = 1\n"
+    rules = read_rules(tmp_path)
+    result = World([changed(None, head)], [a_test("a", ran(""))], at_import="1-6", rules=rules).judged()
+    assert {each.why for each in measured(result).uncovered_branches} == {
+        "line 2 didn't return from function 'f'",
+        "line 2 didn't jump to line 6",
+    }
+
+
 def test_a_lower_share_may_be_enough_and_what_is_left_is_still_said() -> None:
     result = World([changed(BASE, HALF)], [a_test("a", ran("2-4", "2>3"))], at_import="1", minimum=50).judged()
     assert said(result) == ("pass", "enough_covered")

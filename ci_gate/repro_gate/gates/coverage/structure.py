@@ -101,8 +101,8 @@ class Structure:
         return analysis_from_file_reporter(data, 0, source, "<text>")
 
     def description(self, arc: Arc) -> str:
-        """Why a branch was not taken, in coverage.py's words."""
-        return self.parser.missing_arc_description(*arc)
+        """Why a branch was not taken, in coverage.py's words. Of some it has no cause, and says so by an empty one."""
+        return self.parser.missing_arc_description(*arc).removesuffix(" because ")
 
 
 def joined_arcs(lines: Iterable[int], arcs: Iterable[Arc]) -> set[Arc]:
