@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tests.mutation_corpus import kinds, outside, shows, texts, traps
+from tests.mutation_corpus import company, kinds, outside, shows, texts, traps
 from tests.mutation_corpus.shape import Shape
 
-SHAPES: tuple[Shape, ...] = tuple(shape for room in (traps, outside, kinds, texts, shows) for shape in room.SHAPES)
+SHAPES: tuple[Shape, ...] = tuple(
+    shape for room in (traps, company, outside, kinds, texts, shows) for shape in room.SHAPES
+)
 
 
 def named(name: str) -> Shape:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import pytest
 
@@ -177,19 +176,27 @@ def test_another_test_may_have_failed_both_times() -> None:
     assert found.bench.asked[-1][0].experiment.tests == (OLD, NEW)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"flaky": frozenset({OLD})}, {"outcomes": {OLD: Outcome.FAILED, NEW: Outcome.PASSED}}]
-)
-def test_a_test_that_is_flaky_or_failed_before_does_not_kill_and_is_not_even_run(changes: dict[str, Any]) -> None:
-    found = judged({OLD: catches("a"), NEW: catches()}, A, **changes)
+def test_a_test_that_is_flaky_does_not_kill_and_is_not_even_run() -> None:
+    found = judged({OLD: catches("a"), NEW: catches()}, A, flaky=frozenset({OLD}))
     assert found.outcomes == {"a": "survived"}
     assert all(OLD not in (each.experiment.tests or ()) for batch in found.bench.asked for each in batch)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.XFAILED, Outcome.XPASSED, Outcome.SKIPPED])
-def test_only_a_test_that_passed_may_kill(outcome: Outcome) -> None:
-    found = judged({OLD: catches("a"), NEW: catches()}, A, outcomes={OLD: outcome, NEW: Outcome.PASSED})
+def test_a_test_that_failed_before_does_not_kill_and_is_run_with_the_whole_suite_alone() -> None:
+    """What it leaves, another test may read."""
+    found = judged({OLD: catches("a"), NEW: catches()}, A, outcomes={OLD: Outcome.FAILED, NEW: Outcome.PASSED})
     assert found.outcomes == {"a": "survived"}
+    asked = [each.experiment.tests for batch in found.bench.asked for each in batch]
+    assert {tests for tests in asked if OLD in (tests or ())} == {(OLD, NEW)}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.XFAILED, Outcome.XPASSED, Outcome.SKIPPED])
+def test_a_test_that_says_nothing_on_head_is_heard_in_the_whole_suite(outcome: Outcome) -> None:
+    """With a mutant it may fail: no longer skipped, or no longer failing as it must."""
+    found = judged({OLD: catches("a"), NEW: catches()}, A, outcomes={OLD: outcome, NEW: Outcome.PASSED})
+    assert (found.outcomes, found.of("a").killed_by) == ({"a": "killed"}, (OLD,))
+    narrow = [each.experiment.tests for batch in found.bench.asked for each in batch if each.files != ()]
+    assert all(tests == (NEW,) for tests in narrow)
 
 
 def test_without_any_stable_test_nothing_is_said() -> None:

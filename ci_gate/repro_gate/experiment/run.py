@@ -113,7 +113,15 @@ class Run:
             controls_held=held,
             swapped=None if activity is None else activity.swapped,
             notes=tuple(self._notes),
+            others=self._others(),
         )
+
+    def _others(self) -> tuple[str, ...]:
+        wanted = self.experiment.tests
+        if wanted is None or self.mode is Mode.FORK:
+            return ()
+        asked = frozenset(wanted)
+        return tuple(test for test, _ in self.worker.facts.tests if test not in asked)
 
     def _not_collected(self, test: str) -> TestRun:
         """A test that this process has not: an error where its module could not be imported."""

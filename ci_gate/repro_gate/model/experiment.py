@@ -72,7 +72,8 @@ class Ending(enum.StrEnum):
 class ExperimentResult:
     """The runs in the order they ran, the process's end, and whether the controls held.
 
-    ``swapped`` is how many live functions were given the swap's code; 0 or None: it did not take place.
+    ``swapped`` is how many live functions were given the swap's code; 0 or None: it did not take place. ``others`` are
+    tests that a fresh process collected and that were not asked for.
     """
 
     experiment: Experiment
@@ -82,6 +83,7 @@ class ExperimentResult:
     controls_held: bool
     swapped: int | None = None
     notes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def of(self, test: str) -> TestRun | None:
         """The (last) run of one test, or None where it did not run."""

@@ -43,11 +43,11 @@ class Asking:
         """The tests with head's own code, put in their way just like the mutant."""
         return self._request(mutant, way, tests, self.case.texts[mutant.file], patience=patience)
 
-    def raising(self, mutant: Mutant, way: Way, tests: Sequence[str]) -> Request:
-        """The tests, until one fails, with code that raises at once: the mutant's function, or on disk the whole module."""
+    def raising(self, mutant: Mutant, way: Way, tests: Sequence[str], until: frozenset[str]) -> Request:
+        """The tests, until one of ``until`` fails, with code that raises at once: the mutant's function, or on disk the whole module."""
         text = self.case.texts[mutant.file]
         text = text if way is Way.FORK else _RAISES + text
-        return self._request(mutant, way, tests, text, raising=True, until=frozenset(tests))
+        return self._request(mutant, way, tests, text, raising=True, until=until)
 
     def together(self, mutants: Sequence[Mutant], tests: Sequence[str]) -> Request | None:
         """The tests with all of these mutants on disk at once; None where two of them change the same place."""
@@ -60,7 +60,7 @@ class Asking:
             return None
         return Request(
             stage=Stage(side=Side.HEAD, replaced=texts, watched=False),
-            experiment=self._experiment(tests, 1.0, None, frozenset(tests)),
+            experiment=self._experiment(tests, 1.0, None, frozenset(filter(self.case.is_heard, tests))),
             mode=Mode.FRESH,
         )
 

@@ -16,6 +16,9 @@ GATE = "mutation"
 _MOST_BESIDE = (
     100  # tests of the change that a mutant is also tried on: more of them are asked in the run of the whole suite
 )
+_ENDED = (Outcome.TIMEOUT, Outcome.CRASHED, Outcome.NOT_RUN)
+_COMPANY_SECONDS = 0.25
+SILENT = (Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +56,14 @@ class Case:
         """Whether a failure of a test says anything: it passed in the instrumented run and is not known as flaky."""
         return self.outcomes.get(test) is Outcome.PASSED and test not in self.flaky
 
+    def may_break_its_silence(self, test: str) -> bool:
+        """Whether a test that says nothing on head, since it is skipped or expected to fail, can only be heard by failing."""
+        return self.outcomes.get(test) in SILENT and test not in self.flaky
+
+    def is_heard(self, test: str) -> bool:
+        """Whether a test that fails with a mutant says anything of it."""
+        return self.may_tell(test) or self.may_break_its_silence(test)
+
     def runs_at_import(self, mutant: Mutant) -> bool:
         """Whether code of a mutant runs while its module is imported: then no exchange in a fork is early enough."""
         at_import = self.lines_at_import.get(mutant.file, frozenset())
@@ -65,10 +76,32 @@ class Case:
     def selection(self, mutant: Mutant, way: Way) -> tuple[str, ...]:
         """The tests that a mutant is tried on, in order."""
         if way is Way.SUITE:
-            return self.ordered(self.outcomes)
+            return self.suite
         covering = self.covering(mutant)
         beside = self.new_tests if way is Way.DISK and len(self.new_tests) <= _MOST_BESIDE else ()
         return self.ordered({*covering, *beside})
+
+    @property
+    def suite(self) -> tuple[str, ...]:
+        """All tests in collection order, as a run of the suite has them: what each leaves, the next may read.
+
+        Those that ended their process on head are not among them, nor are those that flake.
+        """
+        return tuple(
+            test for test, outcome in self.outcomes.items() if outcome not in _ENDED and test not in self.flaky
+        )
+
+    def in_company(self, tests: Iterable[str], last: str) -> tuple[str, ...]:
+        """A test behind those of ``tests`` and its neighbours that the suite has before it; of these as many as are cheap."""
+        suite = self.suite
+        before = suite[: suite.index(last)] if last in suite else ()
+        wanted, seconds = set(tests), 0.0
+        for test in reversed(before):
+            seconds += self.seconds.get(test, 0.0)
+            if seconds > _COMPANY_SECONDS:
+                break
+            wanted.add(test)
+        return (*(test for test in before if test in wanted), last)
 
     def ordered(self, tests: Iterable[str]) -> tuple[str, ...]:
         """Those that may tell, in collection order, the change's own last: then older tests get the kill."""

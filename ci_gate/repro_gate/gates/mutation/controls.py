@@ -22,13 +22,20 @@ _Tried = tuple[Mutant, tuple[str, ...]]
 class Ground:
     """What a mutant stands on: its tests, and which of them may speak. ``why`` is why nothing can be learnt, or empty.
 
+    ``eligible`` ones passed, ``silent`` ones were skipped or expected to fail: those tell something only by failing.
     ``exposed`` are tests that do not pass when so selected, though nothing is mutated.
     """
 
     tests: tuple[str, ...]
     eligible: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
     exposed: tuple[str, ...] = ()
     why: str = ""
+
+    @property
+    def telling(self) -> frozenset[str]:
+        """Whose failure tells something."""
+        return self.eligible | self.silent
 
 
 @dataclass(kw_only=True)
@@ -58,7 +65,7 @@ class Controls:
         """Where every test passed with these mutants there is nothing that a null control could excuse. None is run then."""
         for mutant in mutants:
             tests = self.asking.case.selection(mutant, way)
-            self._grounds.setdefault(_key(mutant, tests, way), _ground(seen, tests))
+            self._grounds.setdefault(_key(mutant, tests, way), self._ground(seen, tests))
 
     def _run_nulls(self, tried: Iterable[_Tried], way: Way) -> None:
         owed = {_key(*each, way=way): each for each in tried}
@@ -68,7 +75,7 @@ class Controls:
             requests = [self.asking.null(mutant, way, tests) for mutant, tests in map(owed.__getitem__, pending)]
             for key, result in zip(pending, self.bench.run(requests) if requests else [], strict=True):
                 _, tests = owed[key]
-                self._grounds[key] = _ground(observe(result, tests), tests)
+                self._grounds[key] = self._ground(observe(result, tests), tests)
         for key, (mutant, tests) in owed.items():
             ground = self._grounds[key]
             kind = ControlKind.NULL
@@ -82,7 +89,10 @@ class Controls:
         while waiting:
             due = {file: each for file, candidates in waiting.items() if (each := next(candidates, None)) is not None}
             waiting = {file: each for file, each in waiting.items() if file in due}
-            requests = [self.asking.raising(mutant, way, tests) for mutant, tests in due.values()]
+            requests = [
+                self.asking.raising(mutant, way, tests, self._grounds[_key(mutant, tests, way)].eligible)
+                for mutant, tests in due.values()
+            ]
             for (file, (mutant, tests)), result in zip(
                 due.items(), self.bench.run(requests) if requests else [], strict=True
             ):
@@ -101,6 +111,18 @@ class Controls:
         for file, (mutant, tests, why) in last.items():
             self._died.setdefault((way, file), False)
             self._note(ControlKind.MUST_DIE, mutant, way, tests, not why, why)
+
+    def _ground(self, seen: Observed, tests: tuple[str, ...]) -> Ground:
+        if not seen.swapped:
+            return Ground(tests=tests, why="its code could not be exchanged in a fork")
+        if seen.broken:
+            return Ground(tests=tests, why=_LOST + seen.broken)
+        case = self.asking.case
+        eligible = frozenset(test for test in tests if case.may_tell(test) and seen.passed(test))
+        silent = frozenset(test for test in tests if case.may_break_its_silence(test) and seen.calm(test))
+        exposed = tuple(test for test in tests if case.may_tell(test) and test not in eligible)
+        why = "" if eligible else "no test passes when they are run for it, though nothing is mutated"
+        return Ground(tests=tests, eligible=eligible, silent=silent, exposed=exposed, why=why)
 
     def _candidates(self, file: str, tried: Sequence[_Tried], way: Way) -> Iterator[_Tried]:
         """Mutants of a file, one for each function: those that are at hand first, then the case's others."""
@@ -140,14 +162,3 @@ def _key(mutant: Mutant, tests: tuple[str, ...], way: Way) -> _Key:
     if way is Way.FORK:
         return way, mutant.file, outermost(mutant.qualname), mutant.first_line, tests
     return way, mutant.file, "", 0, tests
-
-
-def _ground(seen: Observed, tests: tuple[str, ...]) -> Ground:
-    if not seen.swapped:
-        return Ground(tests=tests, why="its code could not be exchanged in a fork")
-    if seen.broken:
-        return Ground(tests=tests, why=_LOST + seen.broken)
-    eligible = frozenset(test for test in tests if seen.passed(test))
-    exposed = tuple(test for test in tests if test not in eligible)
-    why = "" if eligible else "no test passes when they are run for it, though nothing is mutated"
-    return Ground(tests=tests, eligible=eligible, exposed=exposed, why=why)

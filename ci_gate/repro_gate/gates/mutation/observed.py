@@ -7,7 +7,7 @@ it twice (trials).
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from repro_gate.gates.fail_to_pass.runs import contradicted, worst
@@ -21,7 +21,8 @@ class Observed:
     """The worst report of each test. ``broken`` says why the experiment as a whole tells nothing, or is empty.
 
     ``gone``: since its process ended, and not since somebody wrote the reports. ``trusted`` are the tests until the first that ended its process: those after it ran in a new one, without what ran
-    before. ``swapped`` False: the code was not exchanged, so the mutant was not there.
+    before. ``swapped`` False: the code was not exchanged, so the mutant was not there. ``others`` are tests that the
+    process collected, and that nobody asked for.
     """
 
     runs: Mapping[str, TestRun]
@@ -29,6 +30,7 @@ class Observed:
     broken: str = ""
     gone: bool = False
     swapped: bool = True
+    others: tuple[str, ...] = ()
 
     def outcome(self, test: str) -> Outcome:
         """What a test came to."""
@@ -37,6 +39,10 @@ class Observed:
     def passed(self, test: str) -> bool:
         """Whether a test passed and could be expected to."""
         return test in self.trusted and self.outcome(test) is Outcome.PASSED
+
+    def calm(self, test: str) -> bool:
+        """Whether a test passed, was skipped, or failed as it is expected to."""
+        return test in self.trusted and (self.outcome(test).good or self.outcome(test) is Outcome.SKIPPED)
 
     def failed(self, test: str) -> bool:
         """Whether a test failed by itself."""
@@ -58,6 +64,7 @@ def observe(result: ExperimentResult, tests: Sequence[str]) -> Observed:
         broken=_broken(result, tests),
         gone=result.ending is not Ending.DONE,
         swapped=swapped,
+        others=result.others,
     )
 
 
@@ -97,19 +104,29 @@ class Reading:
     why: str = ""
 
 
-def read(seen: Observed, tests: Sequence[str], eligible: frozenset[str]) -> Reading:
-    """What a mutant's run over these tests shows; only ``eligible`` ones may speak."""
+def read(
+    seen: Observed,
+    tests: Sequence[str],
+    eligible: frozenset[str],
+    silent: frozenset[str] = frozenset(),
+    known: Container[str] | None = None,
+) -> Reading:
+    """What a mutant's run over these tests shows; only ``eligible`` ones may speak, and ``silent`` ones by failing.
+
+    ``known`` are all tests of head: where it is given, tests that come with the mutant are a sign.
+    """
+    telling = eligible | silent
     if not seen.swapped:
         return Reading(sign=Sign.NOT_THERE)
     if seen.broken:
         return Reading(sign=Sign.CRASH if seen.gone else Sign.UNCLEAR, why=seen.broken)
-    failing = tuple(test for test in tests if test in eligible and seen.failed(test))
+    failing = tuple(test for test in tests if test in telling and seen.failed(test))
     if failing:
         return Reading(sign=Sign.FAILURE, tests=failing)
     ended = next((test for test in tests if seen.outcome(test) in _ENDS_ITS_PROCESS), "")
     if ended:
         sign = Sign.HANG if seen.outcome(ended) is Outcome.TIMEOUT else Sign.CRASH
-        if ended in eligible:
+        if ended in telling:
             return Reading(sign=sign, tests=(ended,))
         return Reading(sign=Sign.UNCLEAR, why=f"{ended} ended the process, and may do so without the mutant")
     other = next((test for test in tests if test in eligible and not seen.passed(test)), "")
@@ -117,4 +134,7 @@ def read(seen: Observed, tests: Sequence[str], eligible: frozenset[str]) -> Read
         return Reading(sign=Sign.OTHER_TESTS, tests=(other,), why=f"{other} is not collected with it")
     if other:
         return Reading(sign=Sign.UNCLEAR, why=f"{other} came to {seen.outcome(other)}, neither passed nor failed")
+    new = next((test for test in seen.others if test not in known), "") if known is not None else ""
+    if new:
+        return Reading(sign=Sign.OTHER_TESTS, why=f"{new} is collected only with it")
     return Reading(sign=Sign.SILENCE)

@@ -230,8 +230,7 @@ class _Run:
         """Whether a test that was not asked on disk could notice it: by what runs at import, or by what another left."""
         if self.case.runs_at_import(mutant) or settled.exposed:
             return True
-        asked, suite = (frozenset(self.case.selection(mutant, way)) for way in (Way.DISK, Way.SUITE))
-        return settled.missed is not None and not asked >= suite
+        return settled.missed is not None and self.case.selection(mutant, Way.DISK) != self.case.suite
 
     def _affordable(self, mutants: Sequence[Mutant], way: Way) -> Iterator[Mutant]:
         """Those that begin in time."""

@@ -39,10 +39,10 @@ class _Trial:
     reading: Reading
 
     @property
-    def place(self) -> int:
-        """How many tests there are up to the one that showed the sign."""
+    def up_to(self) -> tuple[str, ...]:
+        """The tests up to the one that showed the sign."""
         tests = self.ground.tests
-        return tests.index(self.reading.tests[0]) + 1 if self.reading.tests else len(tests)
+        return tests[: tests.index(self.reading.tests[0]) + 1] if self.reading.tests else tests
 
 
 @dataclass(kw_only=True)
@@ -64,12 +64,13 @@ class Trials:
         standing = [(mutant, grounds[mutant.id]) for mutant in mutants if mutant.id not in settled]
         # The first failure tells; which others there are is not asked.
         requests = [
-            self.asking.mutated(mutant, way, ground.tests, until=ground.eligible) for mutant, ground in standing
+            self.asking.mutated(mutant, way, ground.tests, until=self._until(ground, way))
+            for mutant, ground in standing
         ]
         trials = []
         for (mutant, ground), result in zip(standing, self.bench.run(requests) if requests else [], strict=True):
             seen = observe(result, ground.tests)
-            reading = read(seen, ground.tests, ground.eligible)
+            reading = self._read(seen, ground, way)
             trials.append(_Trial(mutant=mutant, ground=ground, first=seen, reading=reading))
         settled |= self._again([trial for trial in trials if trial.reading.sign is Sign.FAILURE], way)
         for trial in trials:
@@ -88,7 +89,7 @@ class Trials:
             return {}
         (result,) = self.bench.run([request])
         seen = observe(result, tests)
-        if not seen.broken and all(seen.passed(test) for test in tests):
+        if self._as_on_head(seen, tests):
             self.controls.spare_null(mutants, Way.SUITE, seen)
         grounds = self.controls.grounds(mutants, Way.SUITE)
         if any(ground.why or ground.tests != tests for ground in grounds.values()):
@@ -96,7 +97,7 @@ class Trials:
         found: dict[str, Settled] = {}
         for mutant in mutants:
             ground = grounds[mutant.id]
-            trial = _Trial(mutant=mutant, ground=ground, first=seen, reading=read(seen, tests, ground.eligible))
+            trial = _Trial(mutant=mutant, ground=ground, first=seen, reading=self._read(seen, ground, Way.SUITE))
             if trial.reading.sign is Sign.SILENCE:
                 found[mutant.id] = self._one(trial, Way.SUITE)
         return found if len(found) == len(mutants) else {}
@@ -118,9 +119,12 @@ class Trials:
                 return self._alone(trial, way)
 
     def _again(self, trials: Sequence[_Trial], way: Way) -> dict[str, Settled]:
-        """The second time, up to the test that failed. Where it passes now, all tests twice: others may fail both times."""
+        """The second time, up to the test that failed, behind its neighbours. Where it passes now, all tests twice: others may fail both times.
+
+        What only fails without the tests that the suite has before it is no kill: then the whole suite is asked.
+        """
         settled: dict[str, Settled] = {}
-        seconds = self._seen(trials, [trial.ground.tests[: trial.place] for trial in trials], way)
+        seconds = self._seen(trials, [self._behind(trial, way) for trial in trials], way)
         for trial, seen in zip(trials, seconds, strict=True):
             killer = trial.reading.tests[0]
             if killer in _failed_in(trial, seen):
@@ -130,12 +134,39 @@ class Trials:
         for trial, *both in zip(left, *whole, strict=True):
             one, other = (_failed_in(trial, seen) for seen in both)
             killers = tuple(test for test in one if test in other)
-            if killers:
+            if killers and way is not Way.SUITE and self._behind(trial, way) != trial.up_to:
+                why = f"{killers[0]} fails with it, and not behind the tests that come before it"
+                settled[trial.mutant.id] = Settled(exposed=killers, why=why)
+            elif killers:
                 settled[trial.mutant.id] = Settled(result=self._killed(trial, killers, way))
             else:
                 why = f"{trial.reading.tests[0]} failed with it once, and not a second time"
                 settled[trial.mutant.id] = Settled(result=self._unclear(trial, way, why))
         return settled
+
+    def _as_on_head(self, seen: Observed, tests: Sequence[str]) -> bool:
+        """Whether every test passed that passes on head, and each that says nothing there says nothing."""
+        case = self.asking.case
+        return not seen.broken and all(
+            seen.passed(test) if case.may_tell(test) else seen.calm(test) or not case.may_break_its_silence(test)
+            for test in tests
+        )
+
+    def _until(self, ground: Ground, way: Way) -> frozenset[str]:
+        """Whose failure ends a run. In the suite's own order an older test may be behind the change's: it gets the kill."""
+        return ground.telling.difference(self.asking.case.new_tests) if way is Way.SUITE else ground.telling
+
+    def _read(self, seen: Observed, ground: Ground, way: Way) -> Reading:
+        case = self.asking.case
+        known = case.outcomes if way is Way.SUITE else None
+        reading = read(seen, ground.tests, ground.eligible, ground.silent, known)
+        return replace(reading, tests=tuple(sorted(reading.tests, key=lambda test: test in case.new_tests)))
+
+    def _behind(self, trial: _Trial, way: Way) -> tuple[str, ...]:
+        """What the test that showed a sign is run behind when it is looked at again."""
+        if way is Way.SUITE:
+            return trial.up_to
+        return self.asking.case.in_company(trial.up_to, trial.reading.tests[0])
 
     def _seen(self, trials: Sequence[_Trial], runs: Sequence[tuple[str, ...]], way: Way) -> list[Observed]:
         """Each mutant once more, on some of its tests."""
@@ -171,7 +202,7 @@ class Trials:
 
     def _alone(self, trial: _Trial, way: Way) -> Settled:
         """A hang or a crash, with nothing beside it and more time, and then head's own code in the same slot."""
-        tests = trial.ground.tests[: trial.place]
+        tests = trial.up_to
         (result,) = self.bench.run([self.asking.mutated(trial.mutant, way, tests, ALONE)])
         again = observe(result, tests)
         (result,) = self.bench.run([self.asking.null(trial.mutant, way, tests, ALONE)])
@@ -226,6 +257,8 @@ class Trials:
         if way is not Way.SUITE:
             covering = frozenset(self.asking.case.covering(trial.mutant))
             tests = tuple(test for test in tests if test in covering) or tests
+        else:
+            tests = tuple(test for test in tests if test in trial.ground.eligible)
         return MutantResult(
             mutant=trial.mutant,
             outcome=outcome,
@@ -245,4 +278,4 @@ def _failed_in(trial: _Trial, seen: Observed) -> tuple[str, ...]:
     """The tests that may speak and failed, in order; none where the run as a whole tells nothing."""
     if not seen.swapped or seen.broken:
         return ()
-    return tuple(test for test in seen.runs if test in trial.ground.eligible and seen.failed(test))
+    return tuple(test for test in seen.runs if test in trial.ground.telling and seen.failed(test))
