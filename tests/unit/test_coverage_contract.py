@@ -99,7 +99,6 @@ def test_the_configuration_has_what_is_read_of_it(tmp_path: Path) -> None:
         exclude=join_regex(config.exclude_list),
         partial=join_regex([*config.partial_list, *config.partial_always_list]),
         source=("a", "b", "c"),
-        include=("d",),
         omit=("e", "h"),
         file="pyproject.toml",
         notes=("plugins of coverage.py are not used: f",),

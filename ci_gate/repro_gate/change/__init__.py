@@ -5,7 +5,7 @@ judging a change. Nothing here alters the user's work tree, index, refs or confi
 """
 
 from repro_gate.change.claims import Claims, claims, messages_between
-from repro_gate.change.configuration import Parts, parts_changed
+from repro_gate.change.configuration import SETTINGS_FILES, Parts, option, parts_changed
 from repro_gate.change.diff import Change, ChangeKind, Lines, added_lines, changed_lines, changes
 from repro_gate.change.event import Description, describe
 from repro_gate.change.git import WRITTEN, Head, head, newest_files
@@ -19,6 +19,7 @@ from repro_gate.change.resolver import How, Moved, Pair, resolve
 from repro_gate.change.trees import Entry, Kind, Materialised, entries, materialise
 
 __all__ = [
+    "SETTINGS_FILES",
     "WRITTEN",
     "Change",
     "ChangeKind",
@@ -57,6 +58,7 @@ __all__ = [
     "named_commit",
     "newest_files",
     "open_repository",
+    "option",
     "own_repository",
     "parts_changed",
     "plan",

@@ -7,10 +7,11 @@ pytest's settings go with the tests to base; the product's settings and dependen
 from __future__ import annotations
 
 import configparser
+import itertools
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -90,6 +91,21 @@ class NamesOfTests:
 
 def names_of_tests(contents: Mapping[str, bytes]) -> NamesOfTests:
     """``python_files`` and ``testpaths`` of a tree, by those of ``SETTINGS_FILES`` that it has at its top."""
+    own = _of_pytest(contents)
+    folders = (PurePosixPath(each).as_posix() for each in _words(own.get("testpaths")))
+    return NamesOfTests(files=_words(own.get("python_files")), folders=tuple(folders))
+
+
+def option(contents: Mapping[str, bytes], arguments: Iterable[str], name: str) -> str:
+    """What a long option of pytest is given, in ``addopts`` of a tree's settings or in ``arguments``; the last one counts."""
+    words = [*_words(_of_pytest(contents).get("addopts")), *arguments]
+    found = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
+    found += [word for before, word in itertools.pairwise(words) if before == name]
+    return found[-1] if found else ""
+
+
+def _of_pytest(contents: Mapping[str, bytes]) -> dict[str, object]:
+    """Pytest's own settings by their names, of the first of ``SETTINGS_FILES`` that has some."""
     for path in (each for each in SETTINGS_FILES if each in contents):
         try:
             flat = _flat(path, contents[path])
@@ -98,9 +114,8 @@ def names_of_tests(contents: Mapping[str, bytes]) -> NamesOfTests:
         alone = path.lstrip(".").startswith("pytest.")
         own = {name.rpartition(".")[2]: value for name, value in flat.items() if _is_pytest(path, name)}
         if own or alone:
-            folders = (PurePosixPath(each).as_posix() for each in _words(own.get("testpaths")))
-            return NamesOfTests(files=_words(own.get("python_files")), folders=tuple(folders))
-    return NamesOfTests()
+            return own
+    return {}
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ from repro_gate.model import (
     Verdict,
 )
 from repro_gate.pipeline.bench import sandbox_for
-from repro_gate.pipeline.coverage_files import write_files
+from repro_gate.pipeline.coverage_files import rules_of, write_files
 from repro_gate.pipeline.instrumented import Instrumented
 from repro_gate.pipeline.mutation import judge_mutants, read_waivers, uncommitted_waivers
 from repro_gate.pipeline.packing import Packer
@@ -374,7 +374,7 @@ class _Check:
         return network.judge(bench, tests, own=frozenset(candidates.chosen), allowed=allowed, seconds=seconds)
 
     def _rules(self, subject: Subject) -> coverage.Rules:
-        return coverage.read_rules(subject.trees[Side.CONTROL], find_tree(self.request.directory)[1])
+        return rules_of(subject.trees[Side.CONTROL], find_tree(self.request.directory)[1], self.request.arguments)
 
     def _known_flaky(self) -> frozenset[str]:
         tests = self.campaign.with_verdict(Verdict.FLAKY) if self.campaign is not None else ()

@@ -1,6 +1,6 @@
 """An instrumented run as files that other tools read: coverage.py's data, Cobertura XML, LCOV and JSON.
 
-Belongs here: writing them. coverage.py does that itself, as the program of its own name in a process of its own, with
+Belongs here: writing them, and finding the project's rules. coverage.py does that itself, as the program of its own name in a process of its own, with
 the project's rules and without its plugins; the product's files are read there and not run.
 """
 
@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro_gate import process
+from repro_gate.change import SETTINGS_FILES, option
 from repro_gate.errors import CoverageFilesFailed, MissingTool
-from repro_gate.gates.coverage import Rules, joined_arcs
+from repro_gate.gates.coverage import Rules, joined_arcs, read_rules
 from repro_gate.model import Recording
 
 DATA = ".coverage"
@@ -25,6 +26,13 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "json": ("json", "--show-contexts", "--pretty-print"),
 }
 _SECONDS = 300.0
+
+
+def rules_of(tree: Path, inside: str, arguments: Iterable[str]) -> Rules:
+    """What base's ``tree`` says of its coverage, also by pytest-cov's ``--cov-config``. Raises ConfigError, MissingTool."""
+    files = {name: tree / inside / name for name in SETTINGS_FILES}
+    contents = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
+    return read_rules(tree, inside, option(contents, arguments, "--cov-config"))
 
 
 def write_data(recording: Recording, file: Path, product: Iterable[str]) -> None:
@@ -95,7 +103,7 @@ def _rules(rules: Rules, product: Sequence[str]) -> str:
         "ignore_errors = true",
         *several("exclude_lines", [rules.exclude]),
         *several("partial_branches", [rules.partial]),
-        *several("include", map(_literally, product) if rules.include else ()),
+        *several("include", map(_literally, product) if rules.include or rules.reported else ()),
         *several("omit", map(placed, rules.omit)),
     ]
     return "\n".join(written).replace("$", "$$") + "\n"

@@ -6,6 +6,7 @@ coverage.py that a project names are not loaded: they would run in our process.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ _ROOT = "/project"  # patterns are made absolute, as coverage.py does it, below 
 class Rules:
     """A project's rules. ``exclude`` and ``partial`` are expressions; ``inside`` is where it is in the tree.
 
-    ``source`` are directories or packages, ``include`` and ``omit`` patterns; ``branches`` False: only lines are
+    ``source`` are directories or packages, ``include``, ``reported`` (both must name a file) and ``omit`` patterns; ``branches`` False: only lines are
     asked for. ``file`` is where all of this was read, or empty.
     """
 
@@ -35,6 +36,7 @@ class Rules:
     partial: str
     source: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     omit: tuple[str, ...] = ()
     branches: bool = True
     inside: str = ""
@@ -49,7 +51,11 @@ class Rules:
         place = f"{_ROOT}/{path}"
         if self.source and not any(self._is_of(source, place, module) for source in self.source):
             return f"it is outside of `source` in {self.file}"
-        if self.include and not any(self._matches(self.include, each) for each in (place, _installed(path, module))):
+        places = (place, _installed(path, module))
+        if any(
+            patterns and not any(self._matches(patterns, each) for each in places)
+            for patterns in (self.include, self.reported)
+        ):
             return f"no `include` of {self.file} names it"
         if self.omit and self._matches(self.omit, place):
             return f"`omit` of {self.file} names it"
@@ -63,13 +69,11 @@ class Rules:
         from coverage.files import GlobMatcher
 
         root = _joined(_ROOT, self.inside)
-        return GlobMatcher([one if one.startswith(("*", "?", "/")) else f"{root}/{one}" for one in patterns]).match(
-            place
-        )
+        return GlobMatcher([one if one.startswith(("*", "?")) else _joined(root, one) for one in patterns]).match(place)
 
 
-def read_rules(tree: Path, inside: str = "") -> Rules:
-    """The rules of the project in the directory ``inside`` of a tree.
+def read_rules(tree: Path, inside: str = "", named: str = "") -> Rules:
+    """The rules of the project in the directory ``inside`` of a tree; ``named``: the file that its tests' own options name.
 
     Raises ConfigError for a file that coverage.py refuses, and MissingTool without coverage.py.
     """
@@ -87,7 +91,7 @@ def read_rules(tree: Path, inside: str = "") -> Rules:
     said: list[str] = []
     used = ""
     try:
-        for name, own in _FILES:
+        for name, own in (*(((named, True),) if named else ()), *_FILES):
             if (tree / inside / name).is_file() and config.from_file(str(tree / inside / name), said.append, own):
                 used = name
                 break
@@ -100,11 +104,15 @@ def read_rules(tree: Path, inside: str = "") -> Rules:
     notes = [f"{line.replace(f'{tree}/', '')}" for line in said]
     if config.plugins:
         notes.append(f"plugins of coverage.py are not used: {', '.join(config.plugins)}")
+    if named and used != named:
+        notes.append(f"--cov-config names {named}, and base has no such file with settings of coverage.py in it")
+    source = (*(config.source or ()), *config.source_pkgs, *config.source_dirs)
     return Rules(
         exclude=join_regex(config.exclude_list),
         partial=join_regex([*config.partial_list, *config.partial_always_list]),
-        source=(*(config.source or ()), *config.source_pkgs, *config.source_dirs),
-        include=tuple(config.report_include or config.run_include or ()),
+        source=source,
+        include=() if source else tuple(config.run_include or ()),  # as coverage.py has it
+        reported=tuple(config.report_include or ()),
         omit=(*(config.run_omit or ()), *(config.report_omit or ())),
         branches=config.branch is not False,
         inside=inside,
@@ -120,5 +128,5 @@ def _installed(path: str, module: str) -> str:
 
 
 def _joined(*parts: str) -> str:
-    """A path of these parts, without the dots and slashes that mean nothing."""
-    return "/".join(part for each in parts if (part := each.removeprefix("./").rstrip("/")) not in ("", "."))
+    """A path of these parts, without the dots and slashes that mean nothing; an absolute one begins anew."""
+    return posixpath.normpath(posixpath.join(*parts))
