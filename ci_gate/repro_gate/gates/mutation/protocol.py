@@ -145,7 +145,9 @@ class _Run:
         if not covering and not at_import:
             return NotTested(mutant=mutant, reason=Untested.NOT_COVERED, why="no test runs it")
         if not self.case.ordered(self.case.outcomes if at_import else covering):
-            why = "the tests that run it failed or are flaky" if covering else "no test passes reliably"
+            came_to = {"flaky" if test in self.case.flaky else str(self.case.outcomes[test]) for test in covering}
+            why = f"no test that runs it passes on head: {', '.join(sorted(came_to))}" if covering else ""
+            why = why or "no test passes reliably"
             return NotTested(mutant=mutant, reason=Untested.NO_STABLE_TEST, why=why)
         return None
 

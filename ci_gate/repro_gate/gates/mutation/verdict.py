@@ -151,7 +151,7 @@ def _nothing(report: MutationReport) -> tuple[GateVerdict, Reason, str]:
     if Untested.BUDGET in reasons:
         return GateVerdict.INCONCLUSIVE, Reason.BUDGET, "the time was over before any mutant was tested"
     if Untested.NO_STABLE_TEST in reasons:
-        text = "every test that runs the mutants failed on head without them, or is flaky"
+        text = "no test that runs the mutants passes on head without them and is not flaky"
         return GateVerdict.INCONCLUSIVE, Reason.UNMEASURED, text
     if Untested.NOT_COVERED in reasons:
         return GateVerdict.NEUTRAL, Reason.NOT_COVERED, "no test runs what could be mutated"
