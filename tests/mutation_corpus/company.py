@@ -94,4 +94,18 @@ SHAPES = (
         # Fewer sizes, or one that fits as well.
         survivors=("2: range(1, 3) -> range(1, )", "2: range(1, 3) -> range(2, 3)", "2: range(1, 3) -> range(3)"),
     ),
+    Shape(
+        name="file-without-a-test-that-asserts",
+        trap="nothing is collected there, and pytest makes an error of it where its import fails",
+        verdict=FAIL,
+        reason="survivors",
+        tested=4,
+        base={
+            CODE: "LEVEL = 1\n",
+            "tests/test_smoke.py": "from shop.code import LEVEL\n\nassert LEVEL > 0\n",
+            TESTS: "import shop.code\n\n\ndef test_nothing():\n    pass\n",
+        },
+        head={CODE: "LEVEL = 2 - 1\n"},
+        survivors=("1: 2 - 1 -> 2 + 1", "1: 2 - 1 -> 3 - 1"),
+    ),
 )

@@ -29,6 +29,20 @@ SHAPES = (
         findings=("waiver_new",),
     ),
     Shape(
+        name="waived-by-a-comment-within-a-statement",
+        trap="what is made of the whole statement is waived with its one line, and the other lines say so",
+        verdict=FAIL,
+        reason="survivors",
+        tested=2,
+        head=change(
+            "def size(x):\n    return (\n        x,\n        x + 1,  # pragma: no mutate -- never asked\n        x * 2,\n    )\n",
+            "from shop.code import size\n\n\ndef test_two():\n    size(2)\n",
+        ),
+        survivors=("5: x * 2 -> x * 3", "5: x * 2 -> x / 2"),
+        states={2: "pragma", 3: "pragma", 4: "pragma", 5: "mutated", 6: "pragma"},
+        findings=("waiver_new",),
+    ),
+    Shape(
         name="waived-without-a-reason",
         trap="a bare pragma waives nothing",
         verdict=FAIL,

@@ -114,6 +114,9 @@ class Run:
             swapped=None if activity is None else activity.swapped,
             notes=tuple(self._notes),
             others=self._others(),
+            uncollected=()
+            if self.mode is Mode.FORK
+            else tuple(dict.fromkeys(node for node, _ in self.worker.facts.errors)),
         )
 
     def _others(self) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ class ExperimentResult:
     """The runs in the order they ran, the process's end, and whether the controls held.
 
     ``swapped`` is how many live functions were given the swap's code; 0 or None: it did not take place. ``others`` are
-    tests that a fresh process collected and that were not asked for.
+    tests that a fresh process collected and that were not asked for, ``uncollected`` files that it could not collect.
     """
 
     experiment: Experiment
@@ -84,6 +84,7 @@ class ExperimentResult:
     swapped: int | None = None
     notes: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    uncollected: tuple[str, ...] = ()
 
     def of(self, test: str) -> TestRun | None:
         """The (last) run of one test, or None where it did not run."""

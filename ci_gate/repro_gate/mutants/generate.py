@@ -199,6 +199,12 @@ def _reasons(
     having = {line for mutant in found for line in range(mutant.line, mutant.end_line + 1)}
     arid = _by_line(walked.arid)
     tried = {line for each in walked.candidates for line in range(each.line, each.end_line + 1)}
+    waived_too = {
+        line
+        for each in walked.candidates
+        if not waived.isdisjoint(range(each.line, each.end_line + 1))
+        for line in range(each.line, each.end_line + 1)
+    }
     too_many = {line for each in left for line in range(each.candidate.line, each.candidate.end_line + 1)}
     spoken, statements = _spoken(source), _statements(source)
 
@@ -209,6 +215,8 @@ def _reasons(
             return Reason.BLANK
         if line in waived:
             return Reason.PRAGMA
+        if line in waived_too:
+            return Reason.PRAGMA_NEARBY
         if line in too_many:
             return Reason.TOO_MANY
         if line in tried:

@@ -16,6 +16,7 @@ class Reason(enum.StrEnum):
     BLANK = "docstring or comment"
     IMPORT = "import"
     PRAGMA = "pragma"
+    PRAGMA_NEARBY = "pragma on another line of what would be mutated"
     NO_OPERATOR = "no operator"
     PART = "no operator: the statement has mutants on its other lines"
     SAME = "no operator: every change compiles to the same code, to none, or to that of another mutant"
@@ -42,6 +43,7 @@ MEANING: Mapping[Reason, str] = MappingProxyType(
         Reason.BLANK: "nothing that runs: also strings that stand alone",
         Reason.IMPORT: "without an import nothing works, and every test says so",
         Reason.PRAGMA: "`# pragma: no mutate -- reason`",
+        Reason.PRAGMA_NEARBY: "a mutant of several lines is waived by a comment on any of them",
         Reason.NO_OPERATOR: "no operator applies: `pass`, `with`, the line of a `def`, …",
         Reason.PART: "a line of a longer statement",
         Reason.SAME: "what operators make of it is no valid Python, or the same code as before or as another mutant",

@@ -23,13 +23,14 @@ class Ground:
     """What a mutant stands on: its tests, and which of them may speak. ``why`` is why nothing can be learnt, or empty.
 
     ``eligible`` ones passed, ``silent`` ones were skipped or expected to fail: those tell something only by failing.
-    ``exposed`` are tests that do not pass when so selected, though nothing is mutated.
+    ``exposed`` are tests that do not pass when so selected, though nothing is mutated; ``uncollected`` files that cannot be collected.
     """
 
     tests: tuple[str, ...]
     eligible: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
     exposed: tuple[str, ...] = ()
+    uncollected: frozenset[str] = frozenset()
     why: str = ""
 
     @property
@@ -122,7 +123,9 @@ class Controls:
         silent = frozenset(test for test in tests if case.may_break_its_silence(test) and seen.calm(test))
         exposed = tuple(test for test in tests if case.may_tell(test) and test not in eligible)
         why = "" if eligible else "no test passes when they are run for it, though nothing is mutated"
-        return Ground(tests=tests, eligible=eligible, silent=silent, exposed=exposed, why=why)
+        return Ground(
+            tests=tests, eligible=eligible, silent=silent, exposed=exposed, uncollected=seen.uncollected, why=why
+        )
 
     def _candidates(self, file: str, tried: Sequence[_Tried], way: Way) -> Iterator[_Tried]:
         """Mutants of a file, one for each function: those that are at hand first, then the case's others."""

@@ -22,7 +22,7 @@ class Observed:
 
     ``gone``: since its process ended, and not since somebody wrote the reports. ``trusted`` are the tests until the first that ended its process: those after it ran in a new one, without what ran
     before. ``swapped`` False: the code was not exchanged, so the mutant was not there. ``others`` are tests that the
-    process collected, and that nobody asked for.
+    process collected, and that nobody asked for; ``uncollected`` are files that it could not collect.
     """
 
     runs: Mapping[str, TestRun]
@@ -31,6 +31,7 @@ class Observed:
     gone: bool = False
     swapped: bool = True
     others: tuple[str, ...] = ()
+    uncollected: frozenset[str] = frozenset()
 
     def outcome(self, test: str) -> Outcome:
         """What a test came to."""
@@ -65,6 +66,7 @@ def observe(result: ExperimentResult, tests: Sequence[str]) -> Observed:
         gone=result.ending is not Ending.DONE,
         swapped=swapped,
         others=result.others,
+        uncollected=frozenset(result.uncollected),
     )
 
 

@@ -42,7 +42,8 @@ class _Trial:
     def up_to(self) -> tuple[str, ...]:
         """The tests up to the one that showed the sign."""
         tests = self.ground.tests
-        return tests[: tests.index(self.reading.tests[0]) + 1] if self.reading.tests else tests
+        shown = self.reading.tests[0] if self.reading.tests else ""
+        return tests[: tests.index(shown) + 1] if shown in tests else tests
 
 
 @dataclass(kw_only=True)
@@ -147,7 +148,7 @@ class Trials:
     def _as_on_head(self, seen: Observed, tests: Sequence[str]) -> bool:
         """Whether every test passed that passes on head, and each that says nothing there says nothing."""
         case = self.asking.case
-        return not seen.broken and all(
+        return not (seen.broken or seen.uncollected) and all(
             seen.passed(test) if case.may_tell(test) else seen.calm(test) or not case.may_break_its_silence(test)
             for test in tests
         )
@@ -160,6 +161,9 @@ class Trials:
         case = self.asking.case
         known = case.outcomes if way is Way.SUITE else None
         reading = read(seen, ground.tests, ground.eligible, ground.silent, known)
+        broken = _files_lost(seen, ground) if way is Way.SUITE else ()
+        if broken and reading.sign in (Sign.SILENCE, Sign.OTHER_TESTS):
+            return Reading(sign=Sign.FAILURE, tests=broken)
         return replace(reading, tests=tuple(sorted(reading.tests, key=lambda test: test in case.new_tests)))
 
     def _behind(self, trial: _Trial, way: Way) -> tuple[str, ...]:
@@ -278,4 +282,11 @@ def _failed_in(trial: _Trial, seen: Observed) -> tuple[str, ...]:
     """The tests that may speak and failed, in order; none where the run as a whole tells nothing."""
     if not seen.swapped or seen.broken:
         return ()
-    return tuple(test for test in seen.runs if test in trial.ground.telling and seen.failed(test))
+    failed = tuple(test for test in seen.runs if test in trial.ground.telling and seen.failed(test))
+    return failed or _files_lost(seen, trial.ground)
+
+
+def _files_lost(seen: Observed, ground: Ground) -> tuple[str, ...]:
+    """Files without a test that may speak, which cannot be imported any more: pytest makes an error of that."""
+    speaking = {test.partition("::")[0] for test in ground.telling}
+    return tuple(sorted(seen.uncollected - ground.uncollected - speaking))
