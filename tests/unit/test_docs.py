@@ -213,6 +213,7 @@ OTHERS = {
     "--help",
     "--collect-only",
     "--check",
+    "--cov-config",
     "--repro-flake-check",
     "--repro-seed",
     "--repro-budget",

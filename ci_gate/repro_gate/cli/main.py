@@ -192,7 +192,7 @@ def check(
         typer.Option(help="The commit to judge (default: the one checked out).", metavar="REF", show_default=False),
     ] = None,
     gates: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="fail-to-pass, network, flaky, coverage, mutation (default: all).", metavar="NAMES", show_default=False
         ),
@@ -251,7 +251,7 @@ def check(
         arguments=tuple(arguments or ()),
         base=base,
         head=head,
-        gates=gates,
+        gates=_all_named(gates),
         event=event,
         overrides={"sandbox": sandbox, "image": image, "budget": budget, "jobs": jobs, "capsules": capsules},
         python=python,
@@ -318,7 +318,7 @@ def plan(
     seed: Annotated[int | None, typer.Option(help="Seed of the campaign.", min=0, show_default=False)] = None,
     base: Annotated[str | None, typer.Option(help="As for check.", metavar="REF", show_default=False)] = None,
     head: Annotated[str | None, typer.Option(help="As for check.", metavar="REF", show_default=False)] = None,
-    gates: Annotated[str | None, typer.Option(help="As for check.", metavar="NAMES", show_default=False)] = None,
+    gates: Annotated[list[str] | None, typer.Option(help="As for check.", metavar="NAMES", show_default=False)] = None,
     event: Annotated[Path | None, typer.Option(help="As for check.", metavar="FILE", show_default=False)] = None,
     runs: Annotated[str | None, typer.Option(help="As for scan.", metavar="N", show_default=False)] = None,
     budget: Annotated[
@@ -344,7 +344,7 @@ def plan(
         seed=seed,
         base=base,
         head=head,
-        gates=gates,
+        gates=_all_named(gates),
         event=event,
         durations=tuple(durations or ()),
         out=out,
@@ -393,6 +393,11 @@ def merge(
     consoles = _terminal(quiet, no_color)
     order = MergeOrder(plan=plan, files=tuple(files or ()), report_json=report_json, summary=summary)
     _leave(lambda: run_merge(order, consoles), consoles)
+
+
+def _all_named(gates: list[str] | None) -> str | None:
+    """An option that is given twice names the gates of both."""
+    return None if gates is None else ",".join(gates)
 
 
 def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:

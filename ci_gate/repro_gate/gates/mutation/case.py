@@ -7,7 +7,7 @@ from (pipeline).
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from repro_gate.model import Finding, Mutant, Outcome, Site, Waiver, Way
@@ -91,12 +91,18 @@ class Case:
             test for test, outcome in self.outcomes.items() if outcome not in _ENDED and test not in self.flaky
         )
 
-    def in_company(self, tests: Iterable[str], last: str) -> tuple[str, ...]:
-        """A test behind those of ``tests`` and its neighbours that the suite has before it; of these as many as are cheap."""
+    def in_company(self, tests: Sequence[str], last: str, way: Way) -> tuple[str, ...]:
+        """A test behind those of ``tests`` and its neighbours that the suite has before it; of these as many as are cheap.
+
+        On disk a process collects the files of ``tests`` alone: others may be long in coming.
+        """
         suite = self.suite
         before = suite[: suite.index(last)] if last in suite else ()
+        files = {test.partition("::")[0] for test in tests}
         wanted, seconds = set(tests), 0.0
         for test in reversed(before):
+            if way is not Way.FORK and test.partition("::")[0] not in files:
+                continue
             seconds += self.seconds.get(test, 0.0)
             if seconds > _COMPANY_SECONDS:
                 break

@@ -170,7 +170,7 @@ class Trials:
         """What the test that showed a sign is run behind when it is looked at again."""
         if way is Way.SUITE:
             return trial.up_to
-        return self.asking.case.in_company(trial.up_to, trial.reading.tests[0])
+        return self.asking.case.in_company(trial.up_to, trial.reading.tests[0], way)
 
     def _seen(self, trials: Sequence[_Trial], runs: Sequence[tuple[str, ...]], way: Way) -> list[Observed]:
         """Each mutant once more, on some of its tests."""
