@@ -123,6 +123,19 @@ SHAPES = (
         states={2: "no-operator", 3: "whitespace"},
     ),
     Shape(
+        name="indentation-that-says-something",
+        trap="not a letter of the line is other, and it runs where it did not: it has left the `if`",
+        verdict=PASS,
+        reason="all_detected",
+        tested=4,
+        base=change(
+            "def size(x):\n    if x > 9:\n        x -= 1\n        x *= 2\n    return x\n",
+            "from shop.code import size\n\n\ndef test_size():\n    assert size(20) == 38\n    size(1)\n",
+        ),
+        head={CODE: "def size(x):\n    if x > 9:\n        x -= 1\n    x *= 2\n    return x\n"},
+        states={4: "mutated"},
+    ),
+    Shape(
         name="comments-only",
         trap="a changed comment beside code is a changed line",
         verdict=NEUTRAL,

@@ -7,6 +7,7 @@ counts as moved by the measure of git's ``--color-moved``: as often as it was ta
 
 from __future__ import annotations
 
+import ast
 import bisect
 import difflib
 import io
@@ -21,6 +22,8 @@ _SILENT = frozenset(
 )
 _LEAST_MOVED = 20  # letters and digits of a block, as git has it
 _MOST_COMPARED = 250_000  # pairs of lines; from there on a line that is everywhere is no place to begin at
+_LONGEST_PARSED = 10_000  # characters of a logical line
+_MOST_PARSED = 20_000  # lines of a hunk; tokens are compared in a longer one
 _MOST_TRIED = 50  # places of equal first lines that a block is compared with
 
 
@@ -42,17 +45,32 @@ class ChangedFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Logical:
-    """A logical line of a text: its lines, its tokens as text, and the function or class that it is in or begins."""
+    """A logical line of a text: its lines, its tokens as text, and the function or class that it is in or begins.
+
+    ``within``: the first lines of the headers of all blocks around it, from the outermost. ``same`` is equal for what is
+    the same code, however it is written.
+    """
 
     first: int
     last: int
     key: str
     scope: str = ""
+    within: tuple[int, ...] = ()
 
     @property
     def weight(self) -> int:
         """How many letters and digits it has."""
         return sum(letter.isalnum() for letter in self.key)
+
+    @property
+    def same(self) -> str:
+        """Its syntax tree, without quotes, parentheses and commas that mean nothing; its tokens where it is none alone."""
+        if len(self.key) > _LONGEST_PARSED:
+            return self.key
+        try:
+            return ast.dump(ast.parse(f"{self.key} pass" if self.key.endswith(":") else self.key))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return self.key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,22 +108,24 @@ def logical_lines(text: str) -> list[Logical]:
     found: list[Logical] = []
     pending: list[tokenize.TokenInfo] = []
     around: list[str] = []  # a name for each block that is open; empty for one that is no definition
+    headers: list[int] = []
     begun = ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.INDENT:
                 around.append(begun)
+                headers.append(found[-1].first if found else 0)
             elif token.type == tokenize.DEDENT:
                 around.pop()
+                headers.pop()
             elif token.type not in _SILENT:
                 pending.append(token)
             elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) and pending:
                 words = [each.string for each in pending]
                 begun = _defined(words)
                 scope = ".".join(name for name in (*around, begun) if name)
-                found.append(
-                    Logical(first=pending[0].start[0], last=pending[-1].end[0], key=" ".join(words), scope=scope)
-                )
+                first, last = pending[0].start[0], pending[-1].end[0]
+                found.append(Logical(first=first, last=last, key=" ".join(words), scope=scope, within=tuple(headers)))
                 pending = []
     except (tokenize.TokenError, SyntaxError):
         plain = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
@@ -128,22 +148,51 @@ def compare(files: Sequence[ChangedFile]) -> Same:
         before, after = logical_lines(file.base or ""), logical_lines(file.head or "")
         same.logical[file.path] = after
         origins = same.origins.setdefault(file.path, {})
-        left: set[int] = set()
+        left, anew = set[int](), set[int]()
         same.unchanged[file.path], hunks = _aligned(file)
+        blocks = _Blocks(file, before, after, same.unchanged[file.path])
         for removed, added in hunks:
             old, new = _touched(before, removed), _touched(after, added)
             for was, now in _matched(old, new):
-                origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
                 left.add(was.first)
+                if blocks.alike(was, now):
+                    origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
+                else:
+                    anew.add(now.first)
         gone.append((file, [each for each in _touched(before, file.removed) if each.first not in left]))
-        came.append((file, [each for each in _touched(after, file.added) if each.first not in origins]))
+        came.append(
+            (
+                file,
+                [each for each in _touched(after, file.added) if each.first not in origins and each.first not in anew],
+            )
+        )
     _find_moved(gone, came, same)
     return same
 
 
+class _Blocks:
+    """Whether a line stands in the same blocks as before, of those whose headers the change leaves as they are.
+
+    In Python white space says what belongs to an `if`: a line that leaves it is other code.
+    """
+
+    def __init__(
+        self, file: ChangedFile, before: Sequence[Logical], after: Sequence[Logical], unchanged: dict[int, int]
+    ) -> None:
+        self._old = {each.first for each in before if file.removed.isdisjoint(range(each.first, each.last + 1))}
+        kept = (each.first for each in after if file.added.isdisjoint(range(each.first, each.last + 1)))
+        self._new = {line: unchanged.get(line, 0) for line in kept}
+
+    def alike(self, was: Logical, now: Logical) -> bool:
+        """Blocks that the change brings, alters or takes away are told by their headers."""
+        here = [self._new[header] for header in now.within if header in self._new]
+        return [header for header in was.within if header in self._old] == here
+
+
 def _matched(old: Sequence[Logical], new: Sequence[Logical]) -> Iterator[tuple[Logical, Logical]]:
     """Lines of a hunk that are the same on both sides, in order, and in the same function: else they moved."""
-    mine, theirs = [(each.scope, each.key) for each in old], [(each.scope, each.key) for each in new]
+    few = len(old) + len(new) <= _MOST_PARSED
+    mine, theirs = ([(each.scope, each.same if few else each.key) for each in side] for side in (old, new))
     begin = _equal(mine, theirs)
     end = _equal(mine[begin:][::-1], theirs[begin:][::-1])
     yield from zip(old[:begin], new[:begin], strict=True)
@@ -229,16 +278,22 @@ def _run(
     position: int,
     used: set[_Place],
 ) -> list[_Place]:
-    """How far two places go on alike."""
+    """How far two places go on alike, with the same blocks."""
     number, at = place
     before = gone[number][1]
     found: list[_Place] = []
+    counterparts: dict[int, int] = {}
+    theirs: set[int] = set()
     while (
         at < len(before)
         and position < len(lines)
         and before[at].key == lines[position].key
         and (number, at) not in used
+        and [counterparts[line] for line in before[at].within if line in counterparts]
+        == [line for line in lines[position].within if line in theirs]
     ):
         found.append((number, at))
+        counterparts[before[at].first] = lines[position].first
+        theirs.add(lines[position].first)
         at, position = at + 1, position + 1
     return found
