@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from pathlib import Path
 
@@ -22,11 +23,14 @@ from repro_gate.pipeline import check
 PROVED = GateResult(gate="fail-to-pass", verdict=GateVerdict.PASS, reason=ReasonCode.PROVED)
 
 
-def interrupted_after(results: list[GateResult], monkeypatch: pytest.MonkeyPatch, directory: Path) -> tuple[int, str]:
+def interrupted_after(
+    results: list[GateResult], monkeypatch: pytest.MonkeyPatch, directory: Path, *cut_short: GateResult
+) -> tuple[int, str]:
     """Run a check that is interrupted when it has these results: its exit code and what it prints."""
 
     def gates(run: check._Check) -> None:
         run.results += results
+        run.partial += cut_short
         raise KeyboardInterrupt
 
     pair = Pair(base_sha="b" * 40, head_sha="c" * 40, base_tree="b", head_tree="c", how=next(iter(How)))
@@ -44,6 +48,12 @@ def test_gates_that_were_done_are_told_after_an_interrupt(monkeypatch: pytest.Mo
     assert code == ExitCode.INTERRUPTED
     assert "fail-to-pass: pass (proved)" in text
     assert "Interrupted before there was a result of network, flaky, coverage, mutation." in text
+
+
+def test_what_a_gate_had_found_is_not_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cut = dataclasses.replace(PROVED, gate="mutation")
+    _, text = interrupted_after([PROVED], monkeypatch, tmp_path, cut)
+    assert "Interrupted before mutation was whole and there was a result of network, flaky, coverage." in text
 
 
 def test_an_interrupt_before_the_first_result_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ TODAY = datetime.date(2026, 3, 4)
 A, B = mutant("a"), mutant("b", 3)
 OTHER = "tests/test_other.py::test_other"
 
+QUICK = {OLD: 0.01, NEW: 0.01}
+
 
 def test_a_killed_mutant_was_seen_failing_twice_by_a_test_that_passes_without_it() -> None:
     found = judged({OLD: catches("a"), NEW: catches("a")}, A)
@@ -174,6 +176,22 @@ def test_another_test_may_have_failed_both_times() -> None:
     found = judged({OLD: flaky_once, NEW: catches("a")}, A)
     assert (found.outcomes, found.of("a").killed_by) == ({"a": "killed"}, (NEW,))
     assert found.bench.asked[-1][0].experiment.tests == (OLD, NEW)
+
+
+def test_an_old_test_has_the_kill_though_it_runs_none_of_the_lines() -> None:
+    """It reads what another one left: in a cache, or a fixture of the session."""
+    found = judged({OLD: catches("a"), NEW: catches("a", "b")}, A, B, covering=lambda _mutant: (NEW,), seconds=QUICK)
+    assert [(found.of(name).killed_by, found.of(name).by_new_test) for name in "ab"] == [
+        ((OLD,), False),
+        ((NEW,), True),
+    ]
+
+
+def test_an_old_test_that_fails_in_that_company_anyway_has_no_kill() -> None:
+    found = judged(
+        {OLD: lambda _seen: Outcome.FAILED, NEW: catches("a")}, A, covering=lambda _mutant: (NEW,), seconds=QUICK
+    )
+    assert (found.of("a").killed_by, found.of("a").by_new_test) == ((NEW,), True)
 
 
 def test_a_test_that_is_flaky_does_not_kill_and_is_not_even_run() -> None:

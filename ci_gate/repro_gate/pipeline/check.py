@@ -111,9 +111,11 @@ def check(request: CheckRequest, pair: Pair, effects: Effects) -> CheckReport:
     try:
         run.all()
     except KeyboardInterrupt:
-        done = {result.gate for result in run.results}
+        done = {result.gate for result in (*run.results, *run.partial)}
         left = ", ".join(gate for gate in request.gates if gate not in done)
-        sentence = f"Interrupted before there was a result of {left or 'the check'}."
+        cut = " and ".join(f"{result.gate} was whole" for result in run.partial)
+        left = f"there was a result of {left or 'the check'}" if left or not cut else ""
+        sentence = f"Interrupted before {' and '.join(each for each in (cut, left) if each)}."
         trouble = _trouble(Interrupted(sentence, next_step="Run the same command again."))
     except OSError as broken:
         full = disk_full(broken, f"temporary files ({tempfile.gettempdir()})")

@@ -129,7 +129,7 @@ class Trials:
         for trial, seen in zip(trials, seconds, strict=True):
             killer = trial.reading.tests[0]
             if killer in _failed_in(trial, seen):
-                settled[trial.mutant.id] = Settled(result=self._killed(trial, (killer,), way))
+                settled[trial.mutant.id] = Settled(result=self._killed(trial, self._credited(trial, seen, way), way))
         left = [trial for trial in trials if trial.mutant.id not in settled]
         whole = [self._seen(left, [trial.ground.tests for trial in left], way) for _ in range(2 if left else 0)]
         for trial, *both in zip(left, *whole, strict=True):
@@ -144,6 +144,20 @@ class Trials:
                 why = f"{trial.reading.tests[0]} failed with it once, and not a second time"
                 settled[trial.mutant.id] = Settled(result=self._unclear(trial, way, why))
         return settled
+
+    def _credited(self, trial: _Trial, seen: Observed, way: Way) -> tuple[str, ...]:
+        """Who has the kill: an older test before it that fails as well has it, though it runs none of the lines.
+
+        It reads what another test left in a cache or a fixture. Nobody had tried it in this company: a null run says if it passes there.
+        """
+        case, killer = self.asking.case, trial.reading.tests[0]
+        older = [test for test in seen.runs if case.may_tell(test) and not self._is_new(test) and seen.failed(test)]
+        if not older or not self._is_new(killer):
+            return (killer,)
+        tests = self._behind(trial, way)
+        requests = [self.asking.null(trial.mutant, way, tests), self.asking.mutated(trial.mutant, way, tests)]
+        null, again = (observe(result, tests) for result in self.bench.run(requests))
+        return next(((test,) for test in older if null.passed(test) and again.failed(test)), (killer,))
 
     def _as_on_head(self, seen: Observed, tests: Sequence[str]) -> bool:
         """Whether every test passed that passes on head, and each that says nothing there says nothing."""
