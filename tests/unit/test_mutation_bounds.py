@@ -87,3 +87,15 @@ def test_what_only_child_processes_run_is_tried_on_disk_from_the_first() -> None
     assert found.outcomes == {"a": "killed", "b": "survived"}
     ways = {found.bench.what(each): each.mode for batch in reversed(found.bench.asked) for each in batch}
     assert (ways["a"], ways["b"]) == (Mode.FRESH, Mode.FORK)
+
+
+def test_company_is_what_the_suite_has_before_a_test_as_far_as_it_is_cheap() -> None:
+    tests = [f"tests/test_{file}.py::test_{number}" for file in "ab" for number in range(4)]
+    of = case(dict.fromkeys(tests, catches()), [A], seconds=dict.fromkeys(tests, 0.1), new_tests=frozenset())
+    last = tests[6]
+    assert of.in_company((last,), last, Way.FORK) == (*tests[4:6], last)
+    assert of.in_company((tests[0], last, tests[7]), last, Way.FORK) == (tests[0], *tests[4:6], last)
+    assert of.in_company((last,), last, Way.FORK, spared=[tests[5]]) == (tests[3], tests[4], last)
+    quick = case(dict.fromkeys(tests, catches()), [A], seconds={}, new_tests=frozenset())
+    assert quick.in_company((last,), last, Way.FORK) == tuple(tests[:7])
+    assert quick.in_company((last,), last, Way.DISK) == (*tests[4:6], last)

@@ -91,17 +91,17 @@ class Case:
             test for test, outcome in self.outcomes.items() if outcome not in _ENDED and test not in self.flaky
         )
 
-    def in_company(self, tests: Sequence[str], last: str, way: Way) -> tuple[str, ...]:
+    def in_company(self, tests: Sequence[str], last: str, way: Way, spared: Iterable[str] = ()) -> tuple[str, ...]:
         """A test behind those of ``tests`` and its neighbours that the suite has before it; of these as many as are cheap.
 
-        On disk a process collects the files of ``tests`` alone: others may be long in coming.
+        On disk a process collects the files of ``tests`` alone: others may be long in coming. ``spared`` are no company.
         """
         suite = self.suite
         before = suite[: suite.index(last)] if last in suite else ()
         files = {test.partition("::")[0] for test in tests}
-        wanted, seconds = set(tests), 0.0
+        wanted, left_out, seconds = set(tests), frozenset(spared), 0.0
         for test in reversed(before):
-            if way is not Way.FORK and test.partition("::")[0] not in files:
+            if test in left_out or (way is not Way.FORK and test.partition("::")[0] not in files):
                 continue
             seconds += self.seconds.get(test, 0.0)
             if seconds > _COMPANY_SECONDS:

@@ -181,10 +181,14 @@ class Trials:
         return replace(reading, tests=tuple(sorted(reading.tests, key=lambda test: test in case.new_tests)))
 
     def _behind(self, trial: _Trial, way: Way) -> tuple[str, ...]:
-        """What the test that showed a sign is run behind when it is looked at again."""
+        """What the test that showed a sign is run behind when it is looked at again.
+
+        Not behind those that run the lines and were to come after it: one of them may hang.
+        """
         if way is Way.SUITE:
             return trial.up_to
-        return self.asking.case.in_company(trial.up_to, trial.reading.tests[0], way)
+        later = trial.ground.tests[len(trial.up_to) :]
+        return self.asking.case.in_company(trial.up_to, trial.reading.tests[0], way, later)
 
     def _seen(self, trials: Sequence[_Trial], runs: Sequence[tuple[str, ...]], way: Way) -> list[Observed]:
         """Each mutant once more, on some of its tests."""
