@@ -108,4 +108,19 @@ SHAPES = (
         head={CODE: "LEVEL = 2 - 1\n"},
         survivors=("1: 2 - 1 -> 2 + 1", "1: 2 - 1 -> 3 - 1"),
     ),
+    Shape(
+        name="ids-that-never-come-back",
+        trap="a test is called otherwise in each process: that others are there says nothing of the mutant",
+        verdict=FAIL,
+        reason="survivors",
+        tested=3,
+        base={
+            CODE: "def small(x):\n    return x\n",
+            TESTS: "import time\n\nimport pytest\nfrom shop.code import small\n\n\n"
+            "@pytest.mark.parametrize('x', [1], ids=[str(time.time_ns())])\ndef test_x(x):\n    assert x\n\n\n"
+            "def test_two():\n    small(2)\n",
+        },
+        head={CODE: "def small(x):\n    return x < 3\n"},
+        survivors=("2: return x < 3 -> return not (x < 3)", "2: x < 3 -> x <= 3", "2: x < 3 -> x < 4"),
+    ),
 )

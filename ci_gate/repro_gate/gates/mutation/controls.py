@@ -23,7 +23,8 @@ class Ground:
     """What a mutant stands on: its tests, and which of them may speak. ``why`` is why nothing can be learnt, or empty.
 
     ``eligible`` ones passed, ``silent`` ones were skipped or expected to fail: those tell something only by failing.
-    ``exposed`` are tests that do not pass when so selected, though nothing is mutated; ``uncollected`` files that cannot be collected.
+    ``exposed`` are tests that do not pass when so selected, though nothing is mutated; ``uncollected`` files that cannot be
+    collected. ``unsteady``: a process has tests that head's run had not, so other ones are no sign.
     """
 
     tests: tuple[str, ...]
@@ -31,6 +32,7 @@ class Ground:
     silent: frozenset[str] = frozenset()
     exposed: tuple[str, ...] = ()
     uncollected: frozenset[str] = frozenset()
+    unsteady: bool = False
     why: str = ""
 
     @property
@@ -124,7 +126,13 @@ class Controls:
         exposed = tuple(test for test in tests if case.may_tell(test) and test not in eligible)
         why = "" if eligible else "no test passes when they are run for it, though nothing is mutated"
         return Ground(
-            tests=tests, eligible=eligible, silent=silent, exposed=exposed, uncollected=seen.uncollected, why=why
+            tests=tests,
+            eligible=eligible,
+            silent=silent,
+            exposed=exposed,
+            uncollected=seen.uncollected,
+            unsteady=not case.outcomes.keys() >= frozenset(seen.others),
+            why=why,
         )
 
     def _candidates(self, file: str, tried: Sequence[_Tried], way: Way) -> Iterator[_Tried]:

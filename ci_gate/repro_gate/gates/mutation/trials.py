@@ -162,9 +162,14 @@ class Trials:
     def _as_on_head(self, seen: Observed, tests: Sequence[str]) -> bool:
         """Whether every test passed that passes on head, and each that says nothing there says nothing."""
         case = self.asking.case
-        return not (seen.broken or seen.uncollected) and all(
-            seen.passed(test) if case.may_tell(test) else seen.calm(test) or not case.may_break_its_silence(test)
-            for test in tests
+        steady = case.outcomes.keys() >= frozenset(seen.others)
+        return (
+            steady
+            and not (seen.broken or seen.uncollected)
+            and all(
+                seen.passed(test) if case.may_tell(test) else seen.calm(test) or not case.may_break_its_silence(test)
+                for test in tests
+            )
         )
 
     def _until(self, ground: Ground, way: Way) -> frozenset[str]:
@@ -173,7 +178,7 @@ class Trials:
 
     def _read(self, seen: Observed, ground: Ground, way: Way) -> Reading:
         case = self.asking.case
-        known = case.outcomes if way is Way.SUITE else None
+        known = case.outcomes if way is Way.SUITE and not ground.unsteady else None
         reading = read(seen, ground.tests, ground.eligible, ground.silent, known)
         broken = _files_lost(seen, ground) if way is Way.SUITE else ()
         if broken and reading.sign in (Sign.SILENCE, Sign.OTHER_TESTS):
