@@ -226,6 +226,26 @@ def test_no_difference_is_nothing_to_judge(shell: Shell, tmp_path: Path) -> None
     assert report_of(place)["verdict"] == "neutral"
 
 
+@pytest.mark.parametrize("there", ["nothing", "its first version"])
+def test_a_change_of_a_project_in_a_subdirectory_is_judged_from_there(
+    shell: Shell, tmp_path: Path, sandbox: tuple[str, ...], there: str
+) -> None:
+    top = {"pyproject.toml": '[project]\nname = "top"\nversion = "1"\n', "top.py": "x = 1\n"}
+    own = {"pyproject.toml": BASE["pyproject.toml"] + '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n'}
+    own |= {"till/__init__.py": BASE["till.py"], "tests/test_till.py": BASE["tests/test_till.py"]}
+    first = {f"shop/{path}": text for path, text in own.items()}
+    head = {**first, "shop/till/__init__.py": FIXED["till.py"], "shop/tests/test_till.py": HEAD["tests/test_till.py"]}
+    place = change(tmp_path, head, base=top if there == "nothing" else {**top, **first})
+    arguments = ("--python", sys.executable, "--gates", "fail-to-pass,flaky", "--report-json", "r.json", *sandbox)
+    done = checked(shell, place / "shop", *arguments)
+    assert done.code == 0, done
+    proof, flaky = report_of(place / "shop")["gates"]
+    assert flaky["verdict"] == "pass"
+    proved = {each["id"]: each["reason"] for each in proof["proved"]}
+    plain = {"tests/test_till.py::test_plain": "missing_symbol", TEST: "missing_symbol"}
+    assert proved == (plain if there == "nothing" else {TEST: "assertion"})
+
+
 def test_a_check_in_a_subdirectory_says_where_the_projects_top_is(
     shell: Shell, tmp_path: Path, sandbox: tuple[str, ...]
 ) -> None:

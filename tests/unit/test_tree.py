@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from repro_gate.errors import TreeTooLarge
+from repro_gate.errors import CollectionFailed, TreeTooLarge
 from repro_gate.experiment import find_tree, tree
 from repro_gate.experiment.coding import decoded
 from tests.conftest import write_files
@@ -358,3 +358,28 @@ def test_a_source_is_read_as_python_reads_it_and_put_back_as_it_was(tmp_path: Pa
 def test_a_source_that_lies_about_its_encoding_is_read_as_utf_8(head: bytes) -> None:
     content = head + b"answer = '\xc3\xa9\xff'\n"
     assert decoded(content) == content.decode("utf-8", "replace")
+
+
+def test_the_folder_that_tests_run_in_is_made_where_a_tree_lacks_it(source: Path, tmp_path: Path) -> None:
+    place = copied(source, tmp_path / "copy")
+    tree.make_place(place, "services/till")
+    assert list((place / "services" / "till").iterdir()) == []
+    before = listing(place)
+    for there in ("", ".", "services", "services/till"):
+        tree.make_place(place, there)
+    assert listing(place) == before
+
+
+@pytest.mark.parametrize("in_the_way", ["file", "link"])
+def test_where_something_else_has_its_name_it_is_refused_and_nothing_is_made(tmp_path: Path, in_the_way: str) -> None:
+    place = write_files(tmp_path / "copy", {"a.py": ""})
+    if in_the_way == "file":
+        (place / "services").touch()
+    else:
+        (place / "services").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(
+        CollectionFailed, match=r"services is no folder .* tests were to run in services/till"
+    ) as refused:
+        tree.make_place(place, "services/till")
+    assert "at the top of the repository" in refused.value.next_step
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy"]

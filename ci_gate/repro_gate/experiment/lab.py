@@ -37,7 +37,7 @@ _GATHER = 0.005  # seconds: results of a long run are taken in by the handful, n
 class Job:
     """An experiment to be run in one mode, on the whole suite or only some of its files.
 
-    ``files`` (relative to pytest's root) narrow what is collected; empty means all that the
+    ``files`` (relative to pytest's root, or to the tree) narrow what is collected; empty means all that the
     user selected. ``on_run`` hears of each test as it ends.
     """
 
@@ -96,6 +96,7 @@ class Lab:
                 max_bytes=self.project.max_tree_bytes,
             )
             self._alter(self._template)
+            tree.make_place(self._template, self.project.subdirectory)
         except BaseException:
             self.close()
             raise
@@ -113,6 +114,10 @@ class Lab:
         if self._base.exists():
             tree.wipe(self._base)
             shutil.rmtree(self._base, ignore_errors=True)
+
+    def inherit_root(self, other: Lab) -> None:
+        """Take pytest's root to be where it is in another lab of the same side, until a process here says so."""
+        self._root, self._inifile = other._root, other._inifile
 
     def inherit_bytecode(self, other: Lab, different: Sequence[str]) -> None:
         """Begin with what another lab's first process compiled, but for the paths whose texts are ``different`` here."""
@@ -318,7 +323,8 @@ class Lab:
     def arguments(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """pytest's arguments, relative to the directory it runs in, so that they hold in any copy.
 
-        ``files`` are relative to pytest's root; without them, what the user gave.
+        ``files`` are relative to pytest's root as in ids of tests, or to the tree as in facts of them; without them, what
+        the user gave.
         """
         here = self.project.subdirectory or "."
         given = [_relative(argument, self.project.original, here) for argument in self.project.pytest_args]
@@ -328,7 +334,12 @@ class Lab:
         options.append(f"--rootdir={os.path.relpath(self._root or '.', here)}")
         if self._inifile:
             options += ["-c", os.path.relpath(self._inifile, here)]
-        return (*options, *(os.path.relpath(Path(self._root) / file, here) for file in files))
+        return (*options, *(os.path.relpath(self.in_tree(file), here) for file in files))
+
+    def in_tree(self, file: str) -> str:
+        """The path in the tree of a file that is named from pytest's root; one that is named from the tree stays."""
+        below = os.path.join(self._root, file)  # noqa: PTH118 - a text as pytest gave it, absolute or not
+        return below if (self._template / below).exists() or not (self._template / file).exists() else file
 
     def _open_worker(
         self,

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from repro_gate.errors import DiskFull, TreeTooLarge
+from repro_gate.errors import CollectionFailed, DiskFull, TreeTooLarge
 from repro_gate.experiment.coding import encoded
 
 # Never part of what tests need; virtual environments are recognised by their pyvenv.cfg.
@@ -56,6 +56,24 @@ def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes
             raise DiskFull(f"No space left to copy the tree to {target}.") from broken
         raise
     return copied
+
+
+def make_place(tree: Path, subdirectory: str) -> None:
+    """Make the folder of a tree that pytest runs in, where the tree lacks it: git keeps no empty folders.
+
+    Raises CollectionFailed where something else stands in its way.
+    """
+    place = tree
+    for name in Path(subdirectory).parts:
+        place /= name
+        if place.is_dir():
+            continue
+        if os.path.lexists(place):  # also a link that leads nowhere: below it, nothing of ours is made
+            raise CollectionFailed(
+                f"{place.relative_to(tree)} is no folder in one of the two commits, and tests were to run in {subdirectory}.",
+                next_step="Run the same command at the top of the repository, with the paths of tests.",
+            )
+        place.mkdir()
 
 
 def _wanted(path: Path, relative: Path, exclude: tuple[str, ...]) -> bool:

@@ -87,7 +87,8 @@ def _fixture(data: Any) -> FixturePlace:
 class CollectFailure:
     """Why a node could not be collected, and what it names that is not there.
 
-    ``missing_symbols`` are ``module:name``, or ``:name`` where no module is known; ``text`` is pytest's own report.
+    ``missing_symbols`` are ``module:name``, or ``:name`` where no module is known; ``text`` is pytest's own report;
+    ``place`` is the node's file in the tree where pytest's root is below its top, else empty.
     """
 
     node: str
@@ -95,6 +96,12 @@ class CollectFailure:
     missing_modules: tuple[str, ...] = ()
     missing_symbols: tuple[str, ...] = ()
     text: str = ""
+    place: str = ""
+
+    @property
+    def file(self) -> str:
+        """The node's file, relative to the tree as in facts of tests."""
+        return self.place or self.node.partition("::")[0]
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CollectFailure:

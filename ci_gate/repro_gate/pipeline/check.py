@@ -232,10 +232,10 @@ class _Check:
             test_globs=settings.test_globs,
             max_bytes=settings.max_tree_mib * 2**20,
             under_overlay=GATE in wanted,
+            subdirectory=find_tree(self.request.directory)[1],
         )
-        self.notes += subject.notes
         forgotten = uncommitted_waivers(find_tree(self.request.directory)[0], subject)
-        self.notes += [forgotten] if forgotten else []
+        self.notes += [*subject.notes, *([forgotten] if forgotten else [])]
         self.guards = subject.guards
         return subject
 

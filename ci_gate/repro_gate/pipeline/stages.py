@@ -83,7 +83,10 @@ class LabBench:
         )
         found = Collection(
             items=facts.items,
-            failures=tuple(facts.error_causes),
+            failures=tuple(
+                dataclasses.replace(each, place=lab.in_tree(each.node.partition("::")[0]))
+                for each in facts.error_causes
+            ),
             import_lines=facts.import_lines,
             import_opened=tuple(facts.import_opened),
             import_ran=facts.import_ran,
@@ -206,14 +209,18 @@ class LabBench:
                 offspring=stage.offspring,
             )
             lab = self._labs[stage] = self._new(project, lambda tree: self._alter(stage, tree)).__enter__()
-            self._inherit_bytecode(stage, lab)
+            self._inherit(stage, lab)
         return self._labs[stage]
 
-    def _inherit_bytecode(self, stage: Stage, lab: Lab) -> None:
-        """What was compiled of the same files: of the same side, or of base. Never what a change compiled for base's tree."""
+    def _inherit(self, stage: Stage, lab: Lab) -> None:
+        """What was compiled of the same files: of the same side, or of base. Never what a change compiled for base's tree.
+
+        Of the same side also where pytest's root is.
+        """
         own = self._compiled.get((stage.environment, stage.side.origin))
         of_base = self._compiled.get((stage.environment, Side.CONTROL))
         if own is not None:
+            lab.inherit_root(own)
             lab.inherit_bytecode(own, _different(stage))
         elif of_base is not None and self.differing is not None:
             lab.inherit_bytecode(of_base, sorted(self.differing.union(_different(stage))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -117,10 +117,11 @@ def open_subject(
     test_globs: Sequence[str],
     max_bytes: int,
     under_overlay: bool = True,
+    subdirectory: str = "",
 ) -> Subject:
-    """Read the change and write its trees below ``directory``; ``under_overlay`` False: nobody asks for BASE.
+    """Read the change and write its trees below ``directory``; tests run in ``subdirectory`` of each.
 
-    Raises GitFailed, TreeRefused or DiskFull.
+    ``under_overlay`` False: nobody asks for BASE. Raises GitFailed, TreeRefused or DiskFull.
     """
     found = changes(repository, pair.base_sha, pair.head_sha)
     layout = layout_between(repository, pair.base_sha, pair.head_sha, test_globs=test_globs)
@@ -129,9 +130,7 @@ def open_subject(
     under = overlay if under_overlay else None
     trees, written = write_trees(repository, pair.base_sha, pair.head_sha, under, directory, max_bytes=max_bytes)
     notes = [*pair.notes, *overlay.notes, *written]
-    roots = tuple(
-        dict.fromkeys(root for side in (Side.HEAD, Side.CONTROL) for root in import_roots(OnDisk(trees[side])))
-    )
+    roots = _roots((trees[Side.HEAD], trees[Side.CONTROL]), subdirectory)
     product = tuple(_product(repository, found, layout, roots))
     facts = {
         "is_test": layout.is_test,
@@ -158,6 +157,18 @@ def open_subject(
         differing=tuple(_differing(repository, found, layout, roots)),
         roots=roots,
         test_files=tuple(_other_test_files(repository, pair, layout)),
+    )
+
+
+def _roots(trees: Iterable[Path], subdirectory: str) -> tuple[str, ...]:
+    """The import roots of some trees, of the project at their top and of one in a subdirectory."""
+    return tuple(
+        dict.fromkeys(
+            f"{place}/{root}".strip("/")
+            for tree in trees
+            for place in dict.fromkeys(("", subdirectory))
+            for root in import_roots(OnDisk(tree / place))
+        )
     )
 
 

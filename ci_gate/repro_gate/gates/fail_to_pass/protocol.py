@@ -215,7 +215,7 @@ class _Proof:
         tests = [test for test, item in base.items.items() if item.file in files]
         if not tests:
             tests = list(base.items)[: self.runner.policy.control_sample]
-        uncollected = [failed for failed in base.failures if failed.node.partition("::")[0] in files]
+        uncollected = [failed for failed in base.failures if failed.file in files]
         if not tests and not uncollected:
             self.notes.append("base has no tests of its own: there was nothing to control it with")
             return

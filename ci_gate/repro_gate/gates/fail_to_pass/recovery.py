@@ -47,7 +47,7 @@ def collect_on_base(judge: Judge, tests: Mapping[str, str]) -> OnBase:
     runner, context = judge.runner, judge.context
     files = frozenset(tests.values())
     strict = runner.collect(BASE)
-    failed = [each for each in strict.failures if _file(each.node) in files or each.node.endswith("conftest.py")]
+    failed = [each for each in strict.failures if each.file in files or each.node.endswith("conftest.py")]
     recoverable = [each for each in failed if of_collection(each, context) is ReasonCode.MISSING_SYMBOL]
     stages: dict[str, Stage] = {}
     items = dict(strict.items)
@@ -59,9 +59,9 @@ def collect_on_base(judge: Judge, tests: Mapping[str, str]) -> OnBase:
         except CollectionFailed:
             lenient = Collection()
         for each in recoverable:
-            file = _file(each.node)
+            file = each.file
             found = {test: item for test, item in lenient.items.items() if item.file == file}
-            if found and not any(_file(other.node) == file for other in lenient.failures):
+            if found and not any(other.file == file for other in lenient.failures):
                 stages[file] = stage
                 items.update(found)
                 failures.pop(each.node)
@@ -71,7 +71,7 @@ def collect_on_base(judge: Judge, tests: Mapping[str, str]) -> OnBase:
                 if test not in strict.items:
                     items[test] = item
                     stages[item.file] = stage
-    raising = {_file(each.node) for each in failed if stops_in_product(each, context)}
+    raising = {each.file for each in failed if stops_in_product(each, context)}
     if raising:
         stage = Stage(
             side=Side.BASE, lenient=Lenient(tests=frozenset(t for t, file in tests.items() if file in raising))
@@ -80,11 +80,11 @@ def collect_on_base(judge: Judge, tests: Mapping[str, str]) -> OnBase:
             there = {test: item for test, item in runner.collect(stage).items.items() if item.file in raising}
             items.update(there)
             stages.update({item.file: stage for item in there.values()})
-            failures = {node: each for node, each in failures.items() if _file(node) not in stages}
+            failures = {node: each for node, each in failures.items() if each.file not in stages}
     reasons = {}
-    for node, each in failures.items():
+    for each in failures.values():
         code = of_collection(each, context)
-        reasons[_file(node)] = (code, f"{each.failure.type}: {each.failure.message[:200]}")
+        reasons[each.file] = (code, f"{each.failure.type}: {each.failure.message[:200]}")
     collection = Collection(
         items=items,
         failures=tuple(failures.values()),
@@ -135,10 +135,6 @@ def by_dependencies(judge: Judge, passing: Mapping[str, str]) -> Iterator[Suspec
 def fixture_homes(head: Collection) -> dict[str, str]:
     """Where on head each fixture is defined."""
     return {name: file for item in head.items.values() for name, file, _ in item.fixtures}
-
-
-def _file(node: str) -> str:
-    return node.partition("::")[0]
 
 
 def uncollected(test: str, why: tuple[ReasonCode, str] | None) -> Refused:
