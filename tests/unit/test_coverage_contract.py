@@ -35,7 +35,7 @@ RULES = read_rules(Path("/nowhere"))
 
 def test_the_minor_version_is_pinned_and_is_the_one_that_is_tested() -> None:
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = [Requirement(each) for each in pyproject["project"]["optional-dependencies"]["ci"]]
+    wanted = [Requirement(each) for each in pyproject["project"]["optional-dependencies"]["coverage"]]
     (pinned,) = (each.specifier for each in wanted if each.name == "coverage")
     major, minor, *_ = (int(part) for part in coverage.__version__.split("."))
     assert pinned.contains(metadata.version("coverage"))

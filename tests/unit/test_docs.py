@@ -138,12 +138,21 @@ def names(requirements: list[str]) -> list[str]:
     return [re.split(r"[<>=]", requirement)[0] for requirement in requirements]
 
 
+def brought(extra: str) -> list[str]:
+    """What an extra brings, with what the extras bring that it names."""
+    found = []
+    for requirement in PROJECT["optional-dependencies"][extra]:
+        others = re.match(r"repro-gate\[([a-z,]+)\]", requirement)
+        found += [each for other in others[1].split(",") for each in brought(other)] if others else [requirement]
+    return found
+
+
 def test_what_an_installation_and_each_extra_bring_is_documented() -> None:
     page = text(DOCS / "how-to.md").partition("## Install it apart")[2]
     packages = page.partition(" into its environment")[0]
     assert re.findall(r"`([^`]+)`", packages) == names(PROJECT["dependencies"])
     extras = {row[0].strip("`"): re.findall(r"`([^`]+)`", row[1]) for row in table(page, "extra")}
-    assert extras == {name: names(packages) for name, packages in PROJECT["optional-dependencies"].items()}
+    assert extras == {name: names(brought(name)) for name in PROJECT["optional-dependencies"]}
 
 
 def test_each_extra_that_is_named_is_there() -> None:
@@ -152,10 +161,26 @@ def test_each_extra_that_is_named_is_there() -> None:
     assert named <= set(PROJECT["optional-dependencies"])
 
 
-def test_the_extra_for_docker_has_nothing_else_and_is_what_is_advised() -> None:
-    assert names(PROJECT["optional-dependencies"]["docker"]) == ["docker"]
-    engine = text(ROOT / "ci_gate" / "repro_gate" / "sandbox" / "docker" / "engine.py")
-    assert re.findall(r"repro-gate\[([a-z]+)\]", engine) == ["docker"]
+@pytest.mark.parametrize("extra", ["coverage", "docker"])
+def test_an_extra_for_one_part_has_nothing_else_and_is_what_that_part_advises(extra: str) -> None:
+    assert names(brought(extra)) == [extra]
+    advising = [path for path in SOURCES if f"repro-gate[{extra}]" in text(path)]
+    assert advising
+    assert all(re.search(rf"^ +(import|from) {extra}\b", text(path), re.MULTILINE) for path in advising)
+
+
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_the_product_imports_each_package_of_an_extra(extra: str) -> None:
+    modules = {name.lower().removeprefix("py") for name in names(brought(extra))}
+    imported = {
+        found for path in SOURCES for found in re.findall(r"^ +(?:import|from) (\w+)", text(path), re.MULTILINE)
+    }
+    assert modules <= imported
+
+
+def test_the_action_has_what_its_extra_brings() -> None:
+    listed = text(ROOT / "requirements" / "action.in").splitlines()
+    assert sorted(names(brought("ci"))) == sorted(names([line for line in listed if line and line[0] != "#"]))
 
 
 # --- words -----------------------------------------------------------------------------------

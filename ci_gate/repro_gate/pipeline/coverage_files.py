@@ -43,7 +43,9 @@ def write_data(recording: Recording, file: Path, product: Iterable[str]) -> None
     try:
         from coverage import CoverageData
     except ImportError:
-        raise MissingTool("coverage.py is not installed here.", next_step="Install `repro-gate[ci]`.") from None
+        raise MissingTool(
+            "coverage.py is not installed here.", next_step="Run `pip install 'repro-gate[coverage]'`."
+        ) from None
     data = CoverageData(basename=str(file))
     try:
         for context, traces in (("", recording.at_import), *recording.by_test.items()):

@@ -84,7 +84,7 @@ def read_rules(tree: Path, inside: str = "", named: str = "") -> Rules:
     except ImportError:
         raise MissingTool(
             "The coverage gate needs coverage.py, which is not installed here.",
-            next_step="Install `repro-gate[ci]`, or set `gate-coverage` to off.",
+            next_step="Run `pip install 'repro-gate[coverage]'`, or set `gate-coverage` to off.",
         ) from None
     config = CoverageConfig()
     config.branch = None  # type: ignore[assignment]  # so that a project that turns branches off is told from one that says nothing
