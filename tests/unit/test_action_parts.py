@@ -234,6 +234,18 @@ def test_a_shard_needs_its_number_and_a_plan(tmp_path: Path) -> None:
         job(tmp_path, Mode.SHARD, Inputs(shard=1))
 
 
+def test_what_a_shard_leaves_is_all_in_one_folder(tmp_path: Path) -> None:
+    left(tmp_path / "in", "plan.json")
+    assert job(tmp_path, Mode.SHARD, Inputs(shard=1)) == (
+        "shard",
+        f"--plan={tmp_path / 'in' / 'plan.json'}",
+        "--index=1",
+        "--attempt=2",
+        f"--out={tmp_path / 'into' / 'shard-1.json'}",
+        f"--capsules={tmp_path / 'into' / 'capsules'}",
+    )
+
+
 def left(top: Path, *names: str) -> None:
     for name in names:
         (top / name).parent.mkdir(parents=True, exist_ok=True)

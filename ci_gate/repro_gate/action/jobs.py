@@ -90,7 +90,7 @@ def job_for(
             )
         plan = newest_plan(given)
         argv = ["shard", f"--plan={plan}", f"--index={inputs.shard}", f"--attempt={context.attempt}"]
-        argv += [f"--out={into / f'shard-{inputs.shard}.json'}"]
+        argv += [f"--out={into / f'shard-{inputs.shard}.json'}", f"--capsules={into / 'capsules'}"]
         return Job(mode=mode, argv=(*program, *argv), variables=variables)
     elif mode is Mode.MERGE:
         plan = newest_plan(given)

@@ -38,6 +38,10 @@ app.add_typer(mutant_app, name="mutant")
 ReportJson = Annotated[Path | None, typer.Option(help="Write the report as JSON.", **FILE)]
 JunitXml = Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", **FILE)]
 MutationJson = Annotated[Path | None, typer.Option(help="Write mutants as mutation testing elements (JSON).", **FILE)]
+Capsules = Annotated[
+    str | None,
+    typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False),
+]
 Sarif = Annotated[Path | None, typer.Option(help="Write the findings as SARIF 2.1.0, for code scanning.", **FILE)]
 CoverageXml = Annotated[Path | None, typer.Option(help="Write head's coverage as Cobertura XML.", **FILE)]
 CoverageLcov = Annotated[Path | None, typer.Option(help="Write head's coverage as LCOV.", **FILE)]
@@ -131,10 +135,7 @@ def scan(
     summary: Annotated[
         Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
     ] = None,
-    capsules: Annotated[
-        str | None,
-        typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False),
-    ] = None,
+    capsules: Capsules = None,
     python: Annotated[
         str | None,
         typer.Option(help="The interpreter that has the project's dependencies.", metavar="PATH", show_default=False),
@@ -361,6 +362,7 @@ def shard(
         Path | None, typer.Option(help="Write it there (default shard-INDEX.json).", metavar="FILE", show_default=False)
     ] = None,
     attempt: Annotated[int, typer.Option(help="Which attempt: the highest counts.", min=1, max=10_000)] = 1,
+    capsules: Capsules = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -369,7 +371,12 @@ def shard(
 
     consoles = _terminal(quiet, no_color)
     order = ShardOrder(
-        directory=Path.cwd(), plan=plan, index=index, attempt=attempt, out=out or Path(f"shard-{index}.json")
+        directory=Path.cwd(),
+        plan=plan,
+        index=index,
+        attempt=attempt,
+        out=out or Path(f"shard-{index}.json"),
+        capsules=capsules,
     )
     _leave(lambda: run_shard(order, consoles), consoles)
 
@@ -391,7 +398,9 @@ def merge(
     from repro_gate.cli.sharding import MergeOrder, run_merge
 
     consoles = _terminal(quiet, no_color)
-    order = MergeOrder(plan=plan, files=tuple(files or ()), report_json=report_json, summary=summary)
+    order = MergeOrder(
+        directory=Path.cwd(), plan=plan, files=tuple(files or ()), report_json=report_json, summary=summary
+    )
     _leave(lambda: run_merge(order, consoles), consoles)
 
 

@@ -21,7 +21,7 @@ from repro_gate.cli.scanning import request_of as scan_request
 from repro_gate.cli.session import Terminal, refuse_unwritable, write_file
 from repro_gate.errors import EvidenceRefused, ExitCode, HistoryMissing, Interrupted, ReproGateError, UsageError
 from repro_gate.model import CheckReport, Conditions, Experiment, FlakeReport, Level
-from repro_gate.pipeline import shards
+from repro_gate.pipeline import own_folder, shards
 from repro_gate.pipeline.bench import open_lab
 from repro_gate.pipeline.check import check, levels_of, resolve_change
 from repro_gate.pipeline.request import Effects, system_effects
@@ -75,6 +75,8 @@ def run_plan(order: PlanOrder, terminal: Terminal) -> int:
             terminal.out.print(line, markup=False, soft_wrap=True)
         else:
             write_file(order.matrix, lambda stream: stream.writelines([line, "\n"]))
+    files = [path for path in (order.out, order.matrix) if path is not None and str(path) != "-"]
+    own_folder.remember(order.directory, files)
     said = f"{len(plan.units)} units in {len(plan.shards)} shards; plan {plan.digest[:12]}"
     terminal.err.print(f"{said}, written: {order.out}", markup=False, soft_wrap=True)
     if not terminal.quiet:
@@ -160,13 +162,14 @@ def _seconds(durations: tuple[Path, ...]) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShardOrder:
-    """One shard of a plan."""
+    """One shard of a plan. ``capsules`` None: where the project keeps them."""
 
     directory: Path
     plan: Path
     index: int
     attempt: int
     out: Path
+    capsules: str | None = None
 
 
 def run_shard(order: ShardOrder, terminal: Terminal) -> int:
@@ -178,6 +181,7 @@ def run_shard(order: ShardOrder, terminal: Terminal) -> int:
             next_step="Use the numbers of the plan's matrix.",
         )
     refuse_unwritable(order.out)
+    own_folder.remember(order.directory, [order.out])
     done: list[Done] = []
     codes = [ExitCode.PASS]
 
@@ -229,29 +233,37 @@ def _at_the_plans_time(plan: Plan, effects: Effects) -> Effects:
 
 def _run(plan: Plan, unit: Unit, order: ShardOrder, effects: Effects) -> tuple[dict[str, Any], ExitCode]:
     """One unit's report as JSON, and its exit code."""
-    capsules = order.out.parent / "capsules"
     stream = io.StringIO()
     if plan.kind == "scan":
         _refuse_another_commit(plan, order.directory)
-        given = {**plan.settings, "seed": str(plan.seed), "capsules": str(capsules)}
+        given = {**plan.settings, "seed": str(plan.seed), "capsules": order.capsules}
         request = scan_request(_scan_order(order.directory, (), given), effects.environ)
         report = scan(dataclasses.replace(request, arguments=tuple(unit.arguments)), effects)
         as_json.write(report, stream)
         stopped = report.interrupted
         code = ExitCode.INTERRUPTED if stopped else scan_outcome.exit_code(report)
     else:
-        found = _check(plan, unit, order, capsules, effects)
+        found = _check(plan, unit, order, effects)
         check_json.write(found, stream)
         stopped = found.trouble is not None and found.trouble.slug == Interrupted.slug
         code = ExitCode.INTERRUPTED if stopped else exit_code_of_check(found)
-    document: dict[str, Any] = json.loads(stream.getvalue().replace(json.dumps(f"{capsules}/")[1:-1], "capsules/"))
+    document: dict[str, Any] = json.loads(_as_taken_along(stream.getvalue(), order))
     return document, code
 
 
-def _check(plan: Plan, unit: Unit, order: ShardOrder, capsules: Path, effects: Effects) -> CheckReport:
+def _as_taken_along(report: str, order: ShardOrder) -> str:
+    """A report as JSON in which capsules outside of the checkout, beside the shard's file, are named from there."""
+    place, file = order.directory / (order.capsules or "."), order.directory / order.out
+    if place.is_relative_to(order.directory) or not place.is_relative_to(file.parent):
+        return report
+    here, along = (json.dumps(f"{path}/")[1:-1] for path in (place, place.relative_to(file.parent)))
+    return report.replace(here, along)
+
+
+def _check(plan: Plan, unit: Unit, order: ShardOrder, effects: Effects) -> CheckReport:
     told = _check_order(order.directory, plan.settings, plan.base, plan.head, plan.arguments)
     pair = resolve_change(order.directory, plan.base, plan.head, plan.said or None, effects.environ)
-    kept = dataclasses.replace(told, overrides={**told.overrides, "capsules": str(capsules), "seed": plan.seed})
+    kept = dataclasses.replace(told, overrides={**told.overrides, "capsules": order.capsules, "seed": plan.seed})
     request = check_request(kept, (unit.gate,), plan.said or None, pair, effects.environ)
     # The whole is repeated without what only a shard has.
     repeat = again(told, pair.base_sha, pair.head_sha, request.settings, effects.environ)
@@ -286,15 +298,22 @@ def _scan_order(directory: Path, arguments: tuple[str, ...], given: Mapping[str,
 class MergeOrder:
     """Files of shards, and where the whole is written."""
 
+    directory: Path
     plan: Path
     files: tuple[Path, ...]
     report_json: Path | None = None
     summary: Path | None = None
 
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """The files that were asked for."""
+        return tuple(path for path in (self.report_json, self.summary) if path is not None)
+
 
 def run_merge(order: MergeOrder, terminal: Terminal) -> int:
     """Put the whole together, print it, write it; the exit code is that of the whole."""
-    refuse_unwritable(order.report_json, order.summary)
+    refuse_unwritable(*order.written)
+    own_folder.remember(order.directory, order.written)
     plan = shards.read_plan(_bytes(order.plan))
     merged = shards.merge(plan, [(str(path), shards.read_shard(_bytes(path))) for path in order.files])
     for note in merged.notes:
