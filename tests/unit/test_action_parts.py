@@ -246,6 +246,20 @@ def test_what_a_shard_leaves_is_all_in_one_folder(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("event", "mutants"), [("pull_request", True), ("schedule", False)])
+def test_a_merge_leaves_what_one_job_would(tmp_path: Path, event: str, mutants: bool) -> None:
+    left(tmp_path / "in", "plan.json", "shard-0.json")
+    into = tmp_path / "into"
+    assert job(tmp_path, Mode.MERGE, Inputs(), event) == (
+        "merge",
+        f"--plan={tmp_path / 'in' / 'plan.json'}",
+        f"--report-json={into / 'report.json'}",
+        f"--sarif={into / 'report.sarif'}",
+        *([f"--mutation-json={into / 'mutation.json'}"] if mutants else []),
+        str(tmp_path / "in" / "shard-0.json"),
+    )
+
+
 def left(top: Path, *names: str) -> None:
     for name in names:
         (top / name).parent.mkdir(parents=True, exist_ok=True)

@@ -77,7 +77,7 @@ def job_for(
                 "The inputs 'min-mutation-score' and 'min-diff-coverage' are for the mode 'gate', and this is 'plan'.",
                 next_step="Set the keys of the same names in `[tool.repro-gate]` of the base branch.",
             )
-        kind = "check" if _BY_EVENT.get(context.event_name) is Mode.GATE else "scan"
+        kind = "check" if _is_check(context) else "scan"
         argv = ["plan", f"--kind={kind}", f"--shards={inputs.shards}", f"--out={into / 'plan.json'}"]
         argv += [f"--matrix={into / 'matrix.json'}"]
         argv += [*_change(inputs, context), *_common(inputs)] if kind == "check" else _common(inputs)
@@ -95,11 +95,19 @@ def job_for(
     elif mode is Mode.MERGE:
         plan = newest_plan(given)
         shards = [str(path) for path in shards_of(plan, given)]
-        argv = ["merge", f"--plan={plan}", f"--report-json={report}", *shards]
+        argv = ["merge", f"--plan={plan}", f"--report-json={report}", f"--sarif={into / 'report.sarif'}"]
+        # As the plan, which an earlier job made of the same event.
+        argv += [f"--mutation-json={into / 'mutation.json'}"] if _is_check(context) else []
+        argv += shards
         return Job(mode=mode, argv=(*program, *argv), variables=variables, report=report)
     else:
         raise AssertionError(mode)
     return Job(mode=mode, argv=(*program, *argv, *_pytest(inputs)), variables=variables, report=report)
+
+
+def _is_check(context: Context) -> bool:
+    """Whether a job in parts is a check, else it is a scan."""
+    return _BY_EVENT.get(context.event_name) is Mode.GATE
 
 
 def newest_plan(given: Path) -> Path:

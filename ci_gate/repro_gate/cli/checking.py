@@ -6,10 +6,10 @@ import dataclasses
 import difflib
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from repro_gate.change import Pair, open_repository
 from repro_gate.change.event import SMALL_FORM, misspelt
@@ -55,10 +55,21 @@ class CheckOrder:
     floors: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
+    def reports(self) -> dict[str, Path]:
+        """Where its report is written, by kinds that ``writers`` has."""
+        told = {
+            "json": self.report_json,
+            "junit": self.junit_xml,
+            "sarif": self.sarif,
+            "mutation": self.mutation_json,
+            "summary": self.summary,
+        }
+        return {kind: path for kind, path in told.items() if path is not None}
+
+    @property
     def files(self) -> tuple[Path, ...]:
-        """Where its report is written."""
-        told = (self.report_json, self.junit_xml, self.sarif, self.summary, self.mutation_json)
-        return (*(path for path in told if path is not None), *self.coverage.values())
+        """All that it writes."""
+        return (*self.reports.values(), *self.coverage.values())
 
 
 def run_check(order: CheckOrder, terminal: Terminal, environ: Mapping[str, str]) -> int:
@@ -123,22 +134,25 @@ def _tell(report: CheckReport, order: CheckOrder, terminal: Terminal) -> None:
         terminal.out.print(line, markup=False, soft_wrap=True)
     if report.trouble is not None and report.trouble.details:
         terminal.err.print(report.trouble.details, markup=False, soft_wrap=True)
-    if order.report_json is not None:
-        write_file(order.report_json, lambda stream: check_json.write(report, stream))
-    if order.junit_xml is not None:
-        write_file(order.junit_xml, lambda stream: check_junit.write(report, stream))
-    if order.sarif is not None:
-        inside = place_in_repository(order.directory)
-        steps = {str(reason): step for reason, step in NEXT_STEP.items()}
-        steps |= {f"{mutation.GATE}/{reason}": step for reason, step in mutation.NEXT_STEP.items()}
-        write_file(order.sarif, lambda stream: as_sarif.write_check(report, stream, inside, steps))
-    if order.mutation_json is not None:
-        write_file(order.mutation_json, lambda stream: as_mutation_elements.write(report, stream))
-    if order.summary is not None:
-        write_file(order.summary, lambda stream: stream.writelines([as_markdown.page(report)]))
+    write = writers(report, order.directory)
+    for kind, path in order.reports.items():
+        write_file(path, write[kind])
     if not terminal.quiet:
         for path in (path for path in order.files if path.exists()):
             terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
+
+
+def writers(report: CheckReport, directory: Path) -> dict[str, Callable[[TextIO], None]]:
+    """What writes the report of a check, by kind of file; ``directory`` is the project's."""
+    steps = {str(reason): step for reason, step in NEXT_STEP.items()}
+    steps |= {f"{mutation.GATE}/{reason}": step for reason, step in mutation.NEXT_STEP.items()}
+    return {
+        "json": lambda stream: check_json.write(report, stream),
+        "junit": lambda stream: check_junit.write(report, stream),
+        "sarif": lambda stream: as_sarif.write_check(report, stream, place_in_repository(directory), steps),
+        "mutation": lambda stream: as_mutation_elements.write(report, stream),
+        "summary": lambda stream: stream.writelines([as_markdown.page(report)]),
+    }
 
 
 def _keep(report: CheckReport, order: CheckOrder) -> None:

@@ -38,6 +38,7 @@ app.add_typer(mutant_app, name="mutant")
 ReportJson = Annotated[Path | None, typer.Option(help="Write the report as JSON.", **FILE)]
 JunitXml = Annotated[Path | None, typer.Option(help="Write the report as JUnit XML.", **FILE)]
 MutationJson = Annotated[Path | None, typer.Option(help="Write mutants as mutation testing elements (JSON).", **FILE)]
+Summary = Annotated[Path | None, typer.Option(help="Write a page for people as Markdown.", **FILE)]
 Capsules = Annotated[
     str | None,
     typer.Option(help="Write capsules there (default .repro-gate/capsules).", metavar="DIR", show_default=False),
@@ -132,9 +133,7 @@ def scan(
     report_json: ReportJson = None,
     junit_xml: JunitXml = None,
     sarif: Sarif = None,
-    summary: Annotated[
-        Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
-    ] = None,
+    summary: Summary = None,
     capsules: Capsules = None,
     python: Annotated[
         str | None,
@@ -388,9 +387,10 @@ def merge(
     ] = None,
     plan: Annotated[Path, typer.Option(help="The plan.", metavar="FILE")] = Path("plan.json"),
     report_json: ReportJson = None,
-    summary: Annotated[
-        Path | None, typer.Option(help="Write a page for people as Markdown.", metavar="FILE", show_default=False)
-    ] = None,
+    junit_xml: JunitXml = None,
+    sarif: Sarif = None,
+    mutation_json: MutationJson = None,
+    summary: Summary = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -398,9 +398,9 @@ def merge(
     from repro_gate.cli.sharding import MergeOrder, run_merge
 
     consoles = _terminal(quiet, no_color)
-    order = MergeOrder(
-        directory=Path.cwd(), plan=plan, files=tuple(files or ()), report_json=report_json, summary=summary
-    )
+    asked = {"json": report_json, "junit": junit_xml, "sarif": sarif, "mutation": mutation_json, "summary": summary}
+    reports = {kind: path for kind, path in asked.items() if path is not None}
+    order = MergeOrder(directory=Path.cwd(), plan=plan, files=tuple(files or ()), reports=reports)
     _leave(lambda: run_merge(order, consoles), consoles)
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from repro_gate.cli.progress import Bar
 from repro_gate.cli.repeating import as_typed, in_force
@@ -49,9 +50,15 @@ class Order:
     investigate: bool = True
 
     @property
+    def reports(self) -> dict[str, Path]:
+        """Where its report is written, by kinds that ``writers`` has."""
+        told = {"json": self.report_json, "junit": self.junit_xml, "sarif": self.sarif, "summary": self.summary}
+        return {kind: path for kind, path in told.items() if path is not None}
+
+    @property
     def files(self) -> tuple[Path, ...]:
-        """Where its report is written."""
-        return tuple(path for path in (self.report_json, self.junit_xml, self.sarif, self.summary) if path is not None)
+        """All that it writes."""
+        return tuple(self.reports.values())
 
 
 def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> int:
@@ -64,16 +71,9 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
 
     def write(report: FlakeReport) -> None:
         own_folder.remember(order.directory, order.files)
-        if order.report_json is not None:
-            write_file(order.report_json, lambda stream: as_json.write(report, stream))
-        if order.junit_xml is not None:
-            write_file(order.junit_xml, lambda stream: as_junit.write(report, stream))
-        if order.sarif is not None:
-            inside = place_in_repository(order.directory)
-            write_file(order.sarif, lambda stream: as_sarif.write_scan(report, stream, inside, repeat(report)))
-        if order.summary is not None:
-            page = scan_markdown.page(report, repeat(report))
-            write_file(order.summary, lambda stream: stream.writelines([page]))
+        write = writers(report, order.directory, repeat(report))
+        for kind, path in order.reports.items():
+            write_file(path, write[kind])
 
     seen: list[FlakeReport] = []
 
@@ -105,6 +105,16 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
     if interrupted:
         return int(ExitCode.INTERRUPTED)
     return int(exit_code(report))
+
+
+def writers(report: FlakeReport, directory: Path, repeat: str) -> dict[str, Callable[[TextIO], None]]:
+    """What writes the report of a scan, by kind of file; ``directory`` is the project's, ``repeat`` the command for it."""
+    return {
+        "json": lambda stream: as_json.write(report, stream),
+        "junit": lambda stream: as_junit.write(report, stream),
+        "sarif": lambda stream: as_sarif.write_scan(report, stream, place_in_repository(directory), repeat),
+        "summary": lambda stream: stream.writelines([scan_markdown.page(report, repeat)]),
+    }
 
 
 def request_of(order: Order, environ: Mapping[str, str]) -> Request:

@@ -9,10 +9,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from repro_gate import __version__
 from repro_gate.change import describe, head, open_repository
+from repro_gate.cli import checking, scanning
 from repro_gate.cli.checking import CheckOrder, again, gates_of, read_event, settings_of
 from repro_gate.cli.checking import request_of as check_request
 from repro_gate.cli.progress import Bar
@@ -27,7 +28,7 @@ from repro_gate.pipeline.check import check, levels_of, resolve_change
 from repro_gate.pipeline.request import Effects, system_effects
 from repro_gate.pipeline.scan import scan
 from repro_gate.pipeline.shards import Done, Plan, Shard, Unit, Why
-from repro_gate.report import as_json, as_markdown, check_json, check_terminal, reading, scan_markdown
+from repro_gate.report import as_json, check_json, check_terminal, reading
 from repro_gate.report import outcome as scan_outcome
 from repro_gate.report.check_outcome import exit_code as exit_code_of_check
 from repro_gate.report.terminal import Hints, view
@@ -296,25 +297,20 @@ def _scan_order(directory: Path, arguments: tuple[str, ...], given: Mapping[str,
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MergeOrder:
-    """Files of shards, and where the whole is written."""
+    """Files of shards, and where the whole is written: ``reports`` by kinds that ``writers`` of a check or a scan have."""
 
     directory: Path
     plan: Path
     files: tuple[Path, ...]
-    report_json: Path | None = None
-    summary: Path | None = None
-
-    @property
-    def written(self) -> tuple[Path, ...]:
-        """The files that were asked for."""
-        return tuple(path for path in (self.report_json, self.summary) if path is not None)
+    reports: Mapping[str, Path]
 
 
 def run_merge(order: MergeOrder, terminal: Terminal) -> int:
     """Put the whole together, print it, write it; the exit code is that of the whole."""
-    refuse_unwritable(*order.written)
-    own_folder.remember(order.directory, order.written)
+    refuse_unwritable(*order.reports.values())
     plan = shards.read_plan(_bytes(order.plan))
+    if plan.kind == "scan" and "mutation" in order.reports:
+        raise UsageError("A scan has no mutants to write.", next_step="Leave `--mutation-json` out.")
     merged = shards.merge(plan, [(str(path), shards.read_shard(_bytes(path))) for path in order.files])
     for note in merged.notes:
         terminal.err.print(f"note: {note}", markup=False, soft_wrap=True)
@@ -331,22 +327,21 @@ def run_merge(order: MergeOrder, terminal: Terminal) -> int:
 def _show_check(report: CheckReport, order: MergeOrder, terminal: Terminal) -> int:
     for line in check_terminal.lines(report):
         terminal.out.print(line, markup=False, soft_wrap=True)
-    _write(order.report_json, lambda stream: check_json.write(report, stream), terminal)
-    _write(order.summary, lambda stream: stream.writelines([as_markdown.page(report)]), terminal)
+    _write(order, checking.writers(report, order.directory), terminal)
     return int(exit_code_of_check(report))
 
 
 def _show_scan(plan: Plan, report: FlakeReport, order: MergeOrder, terminal: Terminal) -> int:
     command = f"repro-gate scan --seed={plan.seed}"
     terminal.out.print(view(report, Hints(again=command, rest="`--report-json FILE` lists all")), crop=False)
-    _write(order.report_json, lambda stream: as_json.write(report, stream), terminal)
-    _write(order.summary, lambda stream: stream.writelines([scan_markdown.page(report, command)]), terminal)
+    _write(order, scanning.writers(report, order.directory, command), terminal)
     return int(scan_outcome.exit_code(report))
 
 
-def _write(path: Path | None, write: Callable[[Any], None], terminal: Terminal) -> None:
-    if path is not None:
-        write_file(path, write)
+def _write(order: MergeOrder, write: Mapping[str, Callable[[TextIO], None]], terminal: Terminal) -> None:
+    own_folder.remember(order.directory, order.reports.values())
+    for kind, path in order.reports.items():
+        write_file(path, write[kind])
         if not terminal.quiet:
             terminal.err.print(f"written: {path}", markup=False, soft_wrap=True)
 
