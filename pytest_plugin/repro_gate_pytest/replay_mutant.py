@@ -6,10 +6,13 @@ Belongs here: the mutated file and what comes of the tests with it. Does not bel
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import io
 import os
 import re
 import sys
+import tokenize
 from collections.abc import Callable
 from typing import Any
 
@@ -54,13 +57,19 @@ def survive(manifest: dict[str, Any], repo: str, times: int, attempt: Attempt) -
 
 
 def patched(data: bytes, patch: dict[str, Any]) -> bytes:
-    """The file after the patch. Raises NoReplay where its lines are not there."""
-    lines, start = data.split(b"\n"), patch["line"] - 1
-    removed, added = ([line.encode("utf-8") for line in patch[key]] for key in ("removed", "added"))
-    if start < 0 or start > len(lines) or lines[start : start + len(removed)] != removed:
-        raise NoReplay("the mutant's patch does not fit its file")
-    lines[start : start + len(removed)] = added
-    return b"\n".join(lines)
+    """The file after the patch, in the encoding that it declares (PEP 263). Raises NoReplay where the lines are not there."""
+    try:
+        # A mark is part of the text: the codec that takes it off would add one to each piece.
+        encoding = (
+            "utf-8" if data.startswith(codecs.BOM_UTF8) else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        )
+        lines, start = data.decode(encoding).split("\n"), patch["line"] - 1
+        if start < 0 or start > len(lines) or lines[start : start + len(patch["removed"])] != patch["removed"]:
+            raise NoReplay("the mutant's patch does not fit its file")
+        lines[start : start + len(patch["removed"])] = patch["added"]
+        return "\n".join(lines).encode(encoding)
+    except (SyntaxError, ValueError, LookupError) as broken:
+        raise NoReplay("the mutant's file is no text in the encoding that it declares: %s" % broken) from None
 
 
 def first_line(data: bytes, mutated: bytes) -> int:

@@ -33,6 +33,9 @@ KILLER = AFTER["tests/test_size.py"] + "    assert not small(3)\n"
 HINT = "only a value where `x == LIMIT` can tell them apart"
 
 
+WHERE = ("--base", "main", "--gates", "mutation", "--python", sys.executable, "--sandbox", "bubblewrap")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Checked:
     repo: Repo
@@ -62,9 +65,8 @@ def checked(shell: Shell, tmp_path_factory: pytest.TempPathFactory, bubblewrap_w
     repo.commit(BEFORE, message="Before")
     repo.git("switch", "--quiet", "-c", "limit")
     repo.commit(AFTER, message="Name the limit")
-    where = ("--base", "main", "--gates", "mutation", "--python", sys.executable, "--sandbox", "bubblewrap")
     files = ("--report-json", "../report.json", "--summary", "../summary.md")
-    done = shell.gate("check", *where, *files, cwd=repo.path, env={"REPRO_GATE_REPLAYS": "2"})
+    done = shell.gate("check", *WHERE, *files, cwd=repo.path, env={"REPRO_GATE_REPLAYS": "2"})
     assert done.code == 0, done  # it only warns
     report = json.loads((repo.path.parent / "report.json").read_text(encoding="utf-8"))
     return Checked(repo=repo, done=done, report=report)
@@ -202,3 +204,28 @@ def test_by_hand_it_is_packed_from_the_report_or_refused_with_what_became_of_it(
     done = shell.gate(*command, cwd=clone.path)
     assert done.code == 2, done
     assert "it did not survive each time: killed, by tests/test_size.py::test_small" in done.words
+
+
+@pytest.mark.slow
+def test_a_survivor_in_a_file_that_is_not_utf_8_is_packed_and_replayed_as_others_are(
+    shell: Shell, tmp_path: Path, bubblewrap_why_not: str
+) -> None:
+    if bubblewrap_why_not:
+        pytest.skip(bubblewrap_why_not)
+    repo = Repo.new(tmp_path / "repo")
+    repo.commit(BEFORE)
+    repo.switch("limit", "main")
+    text = AFTER["src/shop/size.py"].replace("x < LIMIT", "x < LIMIT  # das genügt")
+    (repo.path / "src" / "shop" / "size.py").write_bytes(f"# coding: latin-1\n{text}".encode("latin-1"))
+    repo.commit({"tests/test_size.py": AFTER["tests/test_size.py"]})
+    done = shell.gate("check", *WHERE, "--report-json", "../r.json", cwd=repo.path, env={"REPRO_GATE_REPLAYS": "2"})
+    assert done.code == 0, done
+    assert "no capsule" not in done.words
+    checked = Checked(repo=repo, done=done, report=json.loads((tmp_path / "r.json").read_text(encoding="utf-8")))
+    manifest = capsule.read(checked.capsule).manifest
+    assert manifest.mutant is not None
+    assert manifest.mutant.patch.added == ("    return x <= LIMIT  # das genügt",)
+    clone = repo.clone(tmp_path / "clone", "--branch=limit")
+    for again in (replayed(shell, checked, clone.path), repro_sh(shell, checked, clone)):
+        assert again.code == 0, again
+        assert "the mutant survived 2 of 2 times" in again.out

@@ -33,8 +33,9 @@ from repro_gate.capsule.manifest import (
 )
 from repro_gate.capsule.proof import FILE_MODES, REASONS, LaidFile, LaidText, Proof
 from repro_gate.capsule.reading import parse
-from repro_gate.capsule.survivor import Patch, Survivor, digest
+from repro_gate.capsule.survivor import Patch, Survivor, digest, source_text
 from repro_gate.errors import CapsuleRefused
+from repro_gate.experiment import encoded
 from repro_gate.model import AXES, Cause, Conditions, Intervention, Lenient, Outcome, ReasonCode
 from repro_gate_pytest.checkout import NoReplay
 from repro_gate_pytest.replay_mutant import patched
@@ -547,6 +548,42 @@ def test_a_patch_between_two_texts_makes_one_of_the_other_in_both_programs(befor
     assert patch.applied(before) == after
     told = {"line": patch.line, "removed": list(patch.removed), "added": list(patch.added)}
     assert patched(before.encode("utf-8"), told) == after.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "letters"),
+    [
+        ("latin-1", "ab\n\r é"),
+        ("cp1252", "ab\n €"),
+        ("shift_jis", "a\n 表ソ"),
+        ("iso2022_jp", "a\n 表ソ"),
+        ("utf-8-sig", "aé\n"),
+    ],
+)
+@given(data=st.data())
+def test_a_patch_of_a_file_in_any_encoding_is_the_same_in_both_programs(
+    encoding: str, letters: str, data: st.DataObject
+) -> None:
+    lines = st.text(st.sampled_from(letters), max_size=20)
+    coding = f"# coding: {encoding.removesuffix('-sig')}\n"
+    old, new = ((coding + data.draw(lines)).encode(encoding) for _ in range(2))
+    assert SURVIVED.mutant is not None
+    before, after = source_text(old), source_text(new)
+    assert before is not None
+    assert after is not None
+    mutant = dataclasses.replace(SURVIVED.mutant, sha256=digest(old), patch=Patch.between(before, after))
+    assert mutant.texts(old) == (before, after)
+    assert encoded(after) == patched(old, mutant.to_json()["patch"]) == new
+
+
+@pytest.mark.parametrize("content", [b"x = '\xe9'\n", b"# coding: none-such\n\xff\n", b"# coding: ascii\n\xe9\n"])
+def test_a_file_that_is_no_text_in_its_encoding_is_refused_by_both_programs(content: bytes) -> None:
+    assert source_text(content) is None
+    assert SURVIVED.mutant is not None
+    with pytest.raises(CapsuleRefused, match="is no text in the encoding that it declares"):
+        dataclasses.replace(SURVIVED.mutant, sha256=digest(content)).texts(content)
+    with pytest.raises(NoReplay, match="is no text in the encoding that it declares"):
+        patched(content, SURVIVED.mutant.to_json()["patch"])
 
 
 def test_a_patch_is_for_one_file_alone() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from repro_gate.capsule.proof import inside_tree, is_root
 from repro_gate.errors import CapsuleRefused
+from repro_gate.experiment import decoded, encoded
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -53,7 +54,7 @@ class Patch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survivor:
-    """A mutant of ``file`` (UTF-8, whose bytes have the digest ``sha256``) with which every test passes.
+    """A mutant of ``file`` (whose bytes have the digest ``sha256``, in the encoding that they declare) with which every test passes.
 
     ``id``, ``operator``, ``qualname``, ``original``, ``mutated`` and ``hint`` are the report's. ``import_roots`` are the
     folders of the tree on sys.path, ``test_seconds`` the limit of a test.
@@ -114,11 +115,19 @@ class Survivor:
                 f"{self.file} is not the file that the mutant was made of",
                 next_step=f"Check out the capsule's commit{f' {commit}' if commit else ''}, without changes of your own.",
             )
+        text = source_text(data)
+        if text is None:
+            raise CapsuleRefused(f"{self.file} is no text in the encoding that it declares")
         try:
-            text = data.decode("utf-8")
             return text, self.patch.applied(text)
         except ValueError as broken:
             raise CapsuleRefused(f"the patch of the mutant does not fit {self.file}: {broken}") from None
+
+
+def source_text(data: bytes) -> str | None:
+    """A source as text, of which the same bytes can be made again; None where that cannot be."""
+    text = decoded(data)
+    return text if encoded(text) == data else None
 
 
 def digest(data: bytes) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro_gate import __version__, capsule
-from repro_gate.capsule.survivor import Patch, Survivor, digest
+from repro_gate.capsule.survivor import Patch, Survivor, digest, source_text
 from repro_gate.gates.fail_to_pass import Bench, Collection, Request, Stage
 from repro_gate.gates.mutation import Policy
 from repro_gate.model import (
@@ -94,19 +94,21 @@ def packed(survivor: MutantResult, source: str, packing: SurvivorPacking) -> tup
     """Try it again, so many times, and pack it; or None and the reason. Raises DiskFull."""
     mutant, times, tests = survivor.mutant, packing.times, survivor.selection
     data = (packing.tree / mutant.file).read_bytes()
-    if data != source.encode("utf-8", "surrogatepass"):
-        return None, f"{mutant.file} is not UTF-8"
+    if source_text(data) != source:
+        return None, f"{mutant.file} is no text in the encoding that it declares"
     recorder = _Recorder(bench=packing.bench)
     results = tried(mutant, source, tests, recorder, packing.policy, times)
     other = next((each for each in results if each.outcome is not MutantOutcome.SURVIVED), None)
     if other is not None:
         why = other.why or f"by {', '.join(other.killed_by[:3])}"
         return None, f"tried {times} times on its tests alone, it did not survive each time: {other.outcome}, {why}"
-    manifest = _manifest(mutant, data, tests, packing)
+    manifest = _manifest(mutant, source, data, tests, packing)
     return packing.publisher.written(manifest, recorder.results, {})
 
 
-def _manifest(mutant: Mutant, data: bytes, tests: tuple[str, ...], packing: SurvivorPacking) -> capsule.Manifest:
+def _manifest(
+    mutant: Mutant, source: str, data: bytes, tests: tuple[str, ...], packing: SurvivorPacking
+) -> capsule.Manifest:
     publisher, times, neutral = packing.publisher, packing.times, Conditions.baseline()
     files = tuple(dict.fromkeys(test.partition("::")[0] for test in tests))
     rows = (("with the mutant", 0, times), ("as it is", 0, 1), ("with a file that raises at once", 1, 1))
@@ -141,7 +143,7 @@ def _manifest(mutant: Mutant, data: bytes, tests: tuple[str, ...], packing: Surv
             id=mutant.id,
             file=mutant.file,
             sha256=digest(data),
-            patch=Patch.between(data.decode("utf-8"), mutant.text),
+            patch=Patch.between(source, mutant.text),
             operator=mutant.operator,
             qualname=mutant.qualname,
             original=mutant.original,
