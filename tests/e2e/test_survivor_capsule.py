@@ -92,6 +92,20 @@ def test_the_check_packs_what_it_shows_and_says_how_to_replay_it(checked: Checke
         waivers.unlink()
 
 
+@pytest.mark.slow
+def test_a_second_check_finds_the_capsule_and_says_so(shell: Shell, checked: Checked) -> None:
+    place = checked.repo.path / ".repro-gate" / "capsules"
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    assert "already" not in checked.done.words
+    again = shell.gate("check", *WHERE, cwd=checked.repo.path, env={"REPRO_GATE_REPLAYS": "2"})
+    assert again.code == 0, again
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+    assert f"capsule: {checked.boundary['capsule']['id']} (survives, 2 replays; it was there already)" in again.words
+    listed = shell.gate("mutant", "list", cwd=checked.repo.path)
+    survivors = [each for each in checked.report["gates"][0]["mutation"]["tested"] if each["outcome"] == "survived"]
+    assert len(listed.out.splitlines()) == len(survivors) >= len(before)
+
+
 def test_its_manifest_is_the_mutant_and_its_tests(checked: Checked) -> None:
     manifest = capsule.read(checked.capsule).manifest
     assert manifest.mutant is not None

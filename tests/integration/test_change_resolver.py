@@ -429,3 +429,11 @@ def test_credentials_in_the_remotes_address_are_not_printed(remote: Remote, tmp_
     with pytest.raises(HistoryMissing) as missing:
         resolve(clone.opened, base="1" * 40, head=None, event=None)
     assert "secret" not in str(missing.value) + missing.value.details
+
+
+def test_a_commit_has_the_time_that_it_was_made_and_what_is_none_has_none(tmp_path: Path) -> None:
+    repo = Repo.new(tmp_path / "repo")
+    assert repo.opened.committed_at(repo.commit()) == "2024-01-01T00:00:00Z"
+    assert repo.opened.committed_at("0" * 40) == ""
+    assert repo.opened.committed_at("--output=x") == ""
+    assert not (repo.path / "x").exists()

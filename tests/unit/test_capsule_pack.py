@@ -175,6 +175,23 @@ def test_the_same_parts_give_the_same_bytes(tmp_path: Path) -> None:
     assert one.path.read_bytes() == two.path.read_bytes()
 
 
+def test_one_that_differs_in_what_was_measured_alone_stays_as_it_is(tmp_path: Path) -> None:
+    first = packed(tmp_path)
+    before = first.path.read_bytes()
+    slower = dataclasses.replace(RESULT, runs=tuple(dataclasses.replace(run, seconds=9.0) for run in RESULT.runs))
+    assert packed(tmp_path, runs=[run_record(0, slower)]).path.read_bytes() == before
+    elsewhere = packed(tmp_path, environment={"variables": {"TZ": "UTC"}, "distributions": ["pytest==10"]})
+    assert elsewhere.path == first.path
+    assert b"pytest==10" in elsewhere.members["env/environment.json"]
+
+
+def test_one_that_cannot_be_read_is_written_anew(tmp_path: Path) -> None:
+    first = packed(tmp_path)
+    before = first.path.read_bytes()
+    first.path.write_bytes(before[:-40])
+    assert packed(tmp_path).path.read_bytes() == before
+
+
 def test_packed_lines_carry_no_time_name_or_system(tmp_path: Path) -> None:
     for name, data in packed(tmp_path).members.items():
         if name.endswith(".gz"):

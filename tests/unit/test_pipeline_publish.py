@@ -138,6 +138,16 @@ def test_the_same_finding_packed_twice_is_the_same_file(publisher: Publisher, tm
     assert (publisher.here / first.path).read_bytes() == Path(second.path).read_bytes()
 
 
+def test_a_capsule_that_an_earlier_run_left_is_known(publisher: Publisher) -> None:
+    first, _ = publisher.publish(diagnosis(FIVE), ("test_a.py",), 3)
+    again, _ = publisher.publish(diagnosis(FIVE), ("test_a.py",), 3)
+    another, _ = publisher.publish(diagnosis(FIVE), ("test_a.py",), 4)
+    assert first is not None
+    assert another is not None
+    assert (first.known, another.known) == (False, False)
+    assert again == dataclasses.replace(first, known=True)
+
+
 def test_the_path_is_shown_as_it_can_be_typed_where_the_scan_ran(publisher: Publisher, tmp_path: Path) -> None:
     assert publisher.shown(publisher.directory / "capsule-1.zip") == "caps/capsule-1.zip"
     assert publisher.shown(tmp_path / "capsule-1.zip") == str(tmp_path / "capsule-1.zip")

@@ -5,6 +5,7 @@ Belongs here: how git is called, names of commits and blobs. Does not belong her
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -97,6 +98,13 @@ class Repository:
         # `rev-parse commit^1` and `rev-list --parents` hide them at the edge of a shallow clone.
         header = self.read("cat-file", "commit", commit).partition(b"\n\n")[0]
         return tuple(os.fsdecode(line[7:]) for line in header.split(b"\n") if line.startswith(b"parent "))
+
+    def committed_at(self, commit: str) -> str:
+        """When a commit was made, in UTC as RFC 3339 writes it; empty where git does not tell."""
+        told = self.line("show", "-s", "--format=%ct", "--end-of-options", commit)
+        if not told.isdigit():
+            return ""
+        return datetime.datetime.fromtimestamp(int(told), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def blobs(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         """Name and bytes of the blobs whose names and sizes are given, a bounded part at a time. Raises GitFailed."""

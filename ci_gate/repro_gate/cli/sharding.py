@@ -124,11 +124,12 @@ def _plan_of_scan(order: PlanOrder, effects: Effects) -> Plan:
 def _plan(order: PlanOrder, effects: Effects, units: list[Unit], **more: Any) -> Plan:
     """Time and seed are those of the commit, so that the same commit has the same plan, whenever it is made."""
     commit = more.setdefault("head", head(order.directory).commit)
+    told = open_repository(order.directory, effects.environ).committed_at(commit) if commit else ""
     drawn = int(commit[:6], 16) if commit else int.from_bytes(effects.random_bytes(3), "big")
     return Plan(
         version=__version__,
         kind="check" if order.kind == "check" else "scan",
-        created_at=(_committed(order.directory, commit, effects) if commit else "") or effects.stamp(),
+        created_at=told or effects.stamp(),
         seed=order.seed if order.seed is not None else drawn,
         arguments=list(order.arguments),
         settings={name: value for name, value in order.settings.items() if value is not None},
@@ -136,14 +137,6 @@ def _plan(order: PlanOrder, effects: Effects, units: list[Unit], **more: Any) ->
         shards=[[unit.id for unit in units]],
         **more,
     )
-
-
-def _committed(directory: Path, commit: str, effects: Effects) -> str:
-    """When a commit was made, or nothing where git does not tell."""
-    told = open_repository(directory, effects.environ).line("show", "-s", "--format=%ct", commit)
-    if not told.isdigit():
-        return ""
-    return datetime.datetime.fromtimestamp(int(told), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _seconds(durations: tuple[Path, ...]) -> dict[str, float]:

@@ -62,7 +62,8 @@ def run_pack(order: RunOrder, into: str | None, directory: Path, terminal: Termi
         )
     tests = counted(len(place.tests), "test")
     lines = (f"mutant {found.mutant.id} survived {tests}, {reference.replayed} of {reference.of} times",)
-    for line in (*lines, f"capsule: {reference.path}", replay_command(reference.path)):
+    there = " (it was there already)" if reference.known else ""
+    for line in (*lines, f"capsule: {reference.path}{there}", replay_command(reference.path)):
         terminal.out.print(Text(visible(line)), soft_wrap=True)
     return int(ExitCode.PASS)
 

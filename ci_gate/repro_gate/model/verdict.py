@@ -47,7 +47,7 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CapsuleRef:
-    """A written capsule: where, whether it is pinned, and its replays k of n."""
+    """A written capsule: where, whether it is pinned, and its replays k of n. ``known``: an earlier run had written it."""
 
     path: str
     id: str
@@ -55,6 +55,7 @@ class CapsuleRef:
     determinism: str
     replayed: int
     of: int
+    known: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

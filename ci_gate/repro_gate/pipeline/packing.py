@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from repro_gate.change import Head, head
+from repro_gate.change import Head, head, open_repository
 from repro_gate.config import Settings
 from repro_gate.gates import fail_to_pass, mutation
 from repro_gate.gates.fail_to_pass import Stage
@@ -98,8 +98,13 @@ class Packer:
 def publisher_for(
     bench: LabBench, effects: Effects, settings: Settings, *, into: Path, here: Path, commit: Head
 ) -> Publisher:
-    """What writes capsules of experiments on head's trees."""
+    """What writes capsules of experiments on head's trees.
+
+    Those of a commit have its time: the same finding there is the same capsule, whenever it is found.
+    """
     lab = bench.lab(_HEAD)
+    clean = bool(commit.commit) and not commit.dirty
+    committed = open_repository(here, effects.environ).committed_at(commit.commit) if clean else ""
     return Publisher(
         directory=into,
         here=here,
@@ -110,7 +115,7 @@ def publisher_for(
         environ=effects.environ,
         redact=settings.redact,
         key=effects.random_bytes(32),
-        now=effects.stamp,
+        now=(lambda: committed) if committed else effects.stamp,
         distributions=distributions(lab),
         interpreter={"implementation": "CPython", "version": lab.project.interpreter.version},
         cwd_on_path=lab.project.cwd_on_path,

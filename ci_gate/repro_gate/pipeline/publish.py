@@ -73,6 +73,7 @@ class Publisher:
         self, manifest: capsule.Manifest, history: Sequence[ExperimentResult], evidence: Mapping[str, Any]
     ) -> tuple[CapsuleRef | None, str]:
         """What is to be told of a capsule that is written now, or None and why it may not be. Raises DiskFull."""
+        there = {path.name for path in self.directory.glob("capsule-*.zip")}
         try:
             path = self._pack(manifest, history, evidence)
         except (SecretFound, CapsuleRefused, UsageError) as refused:
@@ -85,6 +86,7 @@ class Publisher:
             determinism=held.level,
             replayed=held.verified.k,
             of=held.verified.of,
+            known=path.name in there,
         )
         return reference, ""
 

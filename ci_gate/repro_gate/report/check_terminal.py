@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from repro_gate.model import CheckReport, GateResult
+from repro_gate.model import CapsuleRef, CheckReport, GateResult
 from repro_gate.report.check_outcome import failure_line, footnotes, gate_line, headline
 from repro_gate.report.words import counted, place_of, replay_command, text_behind, visible
 
@@ -38,7 +38,8 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
         if told:
             yield f"         on base: {told}"
         if proof.capsule is not None:
-            yield f"         capsule: {proof.capsule.id} (red on base, green on head, {counted(proof.capsule.of, 'replay')} a side)"
+            held = f"red on base, green on head, {counted(proof.capsule.of, 'replay')} a side"
+            yield f"         {_capsule(proof.capsule, held)}"
             yield f"         {replay_command(proof.capsule.path)}"
     for refusal in gate.refused[:_MOST]:
         yield f"refused  {refusal.id}"
@@ -57,10 +58,15 @@ def _of_gate(gate: GateResult) -> Iterator[str]:
     yield from (f"note: {note}" for note in gate.notes)
 
 
+def _capsule(written: CapsuleRef, held: str) -> str:
+    return f"capsule: {written.id} ({held}{'; it was there already' if written.known else ''})"
+
+
 def _survivors(gate: GateResult) -> Iterator[str]:
     """The capsules of the mutants that are shown."""
     for each in gate.mutation.packed if gate.mutation is not None else ():
         if each.capsule is not None:
             yield f"mutant   {each.mutant.id}  {each.mutant.file}:{each.mutant.line}"
-            yield f"         capsule: {each.capsule.id} (survives, {counted(each.capsule.of, 'replay')})"
+            held = f"survives, {counted(each.capsule.of, 'replay')}"
+            yield f"         {_capsule(each.capsule, held)}"
             yield f"         {replay_command(each.capsule.path)}"
