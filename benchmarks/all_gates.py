@@ -1,8 +1,8 @@
 """All five gates on the example's pull request, against the sum of separate tools that answer a part of each.
 
-pytest-cov and diff-cover for the coverage of the change, mutmut for its mutants, ten plain runs for flaky tests. Nothing
-off the shelf proves a fix on base or keeps tests off the network, so these two are not paid for on that side. mutmut is
-given the tests of the change alone, since those of the example that fail or are flaky would end it.
+pytest-cov and diff-cover for the coverage of the change, mutmut for its mutants, ten plain runs for flaky tests.
+Nothing off the shelf proves a fix on base or keeps tests off the network, so these two are not paid for on that side.
+mutmut is given the tests of the change alone, since those of the example that fail or are flaky would end it.
 """
 
 from __future__ import annotations

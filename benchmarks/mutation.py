@@ -1,4 +1,5 @@
-"""The mutation gate on a small change, against `mutmut run` of the changed files and against one plain run of the suite.
+"""The mutation gate on a small change, against `mutmut run` of the changed files
+and against one plain run of the suite.
 
 All contenders have the same interpreter, tests and tree. Where the gate and mutmut make the same mutant of a changed
 line, they must agree on whether tests notice it: else the costs compare nothing, and the run counts for nothing.
@@ -268,7 +269,9 @@ def their_verdicts(outcomes: Mapping[str, str], python: Path, root: Path) -> dic
 
 
 def _function_of(name: str) -> str:
-    """The function in the name of one of mutmut's mutants: ``module.x_function__mutmut_7``, ``module.xǁClassǁmethod__mutmut_7``."""
+    """The function in the name of one of mutmut's mutants:
+    ``module.x_function__mutmut_7``, ``module.xǁClassǁmethod__mutmut_7``.
+    """
     return re.split("ǁ|\\.x_", name.rpartition("__mutmut_")[0])[-1]
 
 

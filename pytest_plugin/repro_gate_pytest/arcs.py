@@ -28,8 +28,8 @@ _RESUME = _opmap.get("RESUME", -1)
 _EXTENDED = _opmap["EXTENDED_ARG"]
 _ASYNC_FOR = _opmap.get("END_ASYNC_FOR", -1)
 # Lines of a text after which several lines can come although no instruction there says so: the last one of a
-# `finally`, a body on the line of its header (or on the last one of it), a header of several lines. What only looks like
-# one costs time alone.
+# `finally`, a body on the line of its header (or on the last one of it), a header of several lines. What only looks
+# like one costs time alone.
 _UNSAID = re.compile(
     rb"""^[ \t]*(?:
         finally[ \t]*:
@@ -47,8 +47,9 @@ class Branching:
 
     ``jumps``: it has instructions that branch. ``stepwise``: it has lines that lead to several others without one (the
     end of a ``finally``, an ``async for``, headers of several lines, ...), so lines must be followed one by one.
-    ``lines`` are those from which arcs count, ``returns`` the offsets of instructions that end the function. ``implied``
-    has lines that only one branch leads to: where such a line ran, that arc was taken, so nobody need watch for it.
+    ``lines`` are those from which arcs count, ``returns`` the offsets of instructions that end the function.
+    ``implied`` has lines that only one branch leads to: where such a line ran, that arc was taken, so nobody need watch
+    for it.
     """
 
     def __init__(self, code: CodeType) -> None:

@@ -27,7 +27,9 @@ class NoReplay(Exception):
 
 
 class NotCollected(NoReplay):
-    """pytest gave no list of tests, or one without them: with a mutant that runs at import, that is how they notice it."""
+    """pytest gave no list of tests, or one without them:
+    with a mutant that runs at import, that is how they notice it.
+    """
 
 
 def copy(source: str, target: str) -> None:

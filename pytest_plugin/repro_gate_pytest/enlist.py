@@ -41,7 +41,9 @@ class Enlistment:
         self.unimported: frozenset[str] = frozenset()
 
     def watch(self) -> None:
-        """Watch lines, if asked to. Before pytest is imported: what it imports itself may be the project (pluggy, iniconfig)."""
+        """Watch lines, if asked to. Before pytest is imported: what it imports itself may be the project (pluggy,
+        iniconfig).
+        """
         start = self.start
         if start.get("lines") or start.get("record"):
             files, record = start.get("lines", {}), start.get("record", ())

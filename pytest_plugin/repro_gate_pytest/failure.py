@@ -105,7 +105,9 @@ def describe(exc: BaseException, phase: str, zones: Zones) -> dict[str, Any]:
 
 
 def _within(exc: BaseException) -> BaseException | None:
-    """The exception that one of a tool stands for: of a doctest, of a group of one kind, where nobody could catch it."""
+    """The exception that one of a tool stands for:
+    of a doctest, of a group of one kind, where nobody could catch it.
+    """
     kind = type(exc).__name__
     if kind == "UnexpectedException":  # doctest's
         return _an_exception((getattr(exc, "exc_info", None) or (None, None))[1])

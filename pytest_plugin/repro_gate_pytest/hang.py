@@ -1,8 +1,8 @@
 """The stack of a test that hangs or crashes, on file before its process is gone.
 
 A crash is faulthandler's own business: it writes to our file in place of standard error, which
-any test may write to as well. For a hang, a timer of the kernel sends a signal that nobody uses, and faulthandler answers it in C: also
-from a loop that never gives up the interpreter, and with no thread, which a test that forks
+any test may write to as well. For a hang, a timer of the kernel sends a signal that nobody uses, and faulthandler
+answers it in C: also from a loop that never gives up the interpreter, and with no thread, which a test that forks
 would be warned of. Where there are no such timers (not Linux, no ctypes) there is no stack.
 """
 

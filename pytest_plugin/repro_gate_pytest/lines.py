@@ -2,7 +2,8 @@
 
 Belongs here: tracing of watched files (some of their lines) and of recorded ones (all lines, and the arcs from lines
 that can branch), and of no other. Python 3.12 and later have ``sys.monitoring``, where a line costs once per test;
-before that, trace functions (``tracing``). Child processes record by themselves (``offspring``). How code branches is in ``arcs``.
+before that, trace functions (``tracing``). Child processes record by themselves (``offspring``). How code branches is
+in ``arcs``.
 """
 
 from __future__ import annotations

@@ -134,7 +134,9 @@ class Offspring:
 
 
 class Starts:
-    """Has each program that is started find what it needs in its environment, while there is a ``place`` for what it tells."""
+    """Has each program that is started find what it needs in its environment,
+    while there is a ``place`` for what it tells.
+    """
 
     def __init__(self, place: Callable[[], str]) -> None:
         self._place = place

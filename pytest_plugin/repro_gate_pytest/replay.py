@@ -33,7 +33,10 @@ _GRACE = 2.0  # seconds for the guard of a test process to end what tests left r
 
 
 class _Side(NamedTuple):
-    """What is copied and run: the checkout, or one side of a proof. ``laid``: a file with other bytes; each test counts."""
+    """What is copied and run: the checkout, or one side of a proof.
+
+    ``laid``: a file with other bytes; each test counts.
+    """
 
     name: str
     tree: str
@@ -58,7 +61,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _replayed(options: Any) -> int:
-    """0: the failure (or survival) came back each time (unpinned: at least once); 1: it did not; 2: usage; 3: not tried."""
+    """0: the failure (or survival) came back each time (unpinned: at least once); 1: it did not;
+    2: usage; 3: not tried.
+    """
     # So that what was started ends, and what was copied goes, also when somebody ends this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

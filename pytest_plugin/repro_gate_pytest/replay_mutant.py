@@ -57,7 +57,10 @@ def survive(manifest: dict[str, Any], repo: str, times: int, attempt: Attempt) -
 
 
 def patched(data: bytes, patch: dict[str, Any]) -> bytes:
-    """The file after the patch, in the encoding that it declares (PEP 263). Raises NoReplay where the lines are not there."""
+    """The file after the patch, in the encoding that it declares (PEP 263).
+
+    Raises NoReplay where the lines are not there.
+    """
     try:
         # A mark is part of the text: the codec that takes it off would add one to each piece.
         encoding = (

@@ -211,8 +211,8 @@ def _file_of(item: Any) -> str:
 def _capture_renewer(config: Any) -> Any:
     """A function that gives a fork capture files of its own: it shares the parent's, with their offsets.
 
-    The objects stay, and what imports have kept of them (``from sys import stdout``, a handler of logging) is what tests
-    write to and what ``sys`` has, as in a session without forks.
+    The objects stay, and what imports have kept of them (``from sys import stdout``, a handler of logging) is what
+    tests write to and what ``sys`` has, as in a session without forks.
     """
     manager = config.pluginmanager.getplugin("capturemanager")
 

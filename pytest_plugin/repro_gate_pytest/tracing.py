@@ -53,7 +53,9 @@ class Tracing:
         sys.addaudithook(self._something_happens)
 
     def _something_happens(self, event: str, arguments: Any) -> None:
-        """A module's code is run by exec, which says so before: functions of it are made by that and by nothing else."""
+        """A module's code is run by exec, which says so before:
+        functions of it are made by that and by nothing else.
+        """
         if event == "exec" and self._waiting and self._of(getattr(arguments[0], "co_filename", "")) is not None:
             self.follow()
 

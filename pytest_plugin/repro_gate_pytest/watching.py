@@ -1,4 +1,6 @@
-"""A file that is watched or recorded, and what was seen of it: filled by ``tracing`` and ``lines``, which hand it out."""
+"""A file that is watched or recorded, and what was seen of it:
+filled by ``tracing`` and ``lines``, which hand it out.
+"""
 
 from __future__ import annotations
 

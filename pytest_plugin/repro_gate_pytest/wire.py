@@ -1,8 +1,8 @@
 """The border between the test process and the gate: commands, events, and starting conditions.
 
 Belongs here: names and shapes of what crosses the border, what a process must be *started* with
-for given conditions, and what both sides must compute alike (seeded numbers, orders). The gate may import this module and no other of the plugin. Does not
-belong here: anything with an effect. Python 3.9 and the standard library only.
+for given conditions, and what both sides must compute alike (seeded numbers, orders). The gate may import this module
+and no other of the plugin. Does not belong here: anything with an effect. Python 3.9 and the standard library only.
 
 A frame is one line of JSON. The test process says HELLO first, with VERSION; a reader that
 knows another major version refuses it.

@@ -1,4 +1,6 @@
-"""Changes of what describes code or lies beside it unread: docstrings, annotations, code objects, files of the package."""
+"""Changes of what describes code or lies beside it unread:
+docstrings, annotations, code objects, files of the package.
+"""
 
 from __future__ import annotations
 

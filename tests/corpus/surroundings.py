@@ -1,4 +1,6 @@
-"""Changes whose tests run the change and look at something else: other files, git, a version, a move, a text that is gone."""
+"""Changes whose tests run the change and look at something else:
+other files, git, a version, a move, a text that is gone.
+"""
 
 from __future__ import annotations
 

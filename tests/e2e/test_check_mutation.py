@@ -1,4 +1,6 @@
-"""The mutation gate of a check, on real tests: each mutant's fate is known by hand, and printed commands do what they say."""
+"""The mutation gate of a check, on real tests:
+each mutant's fate is known by hand, and printed commands do what they say.
+"""
 
 from __future__ import annotations
 

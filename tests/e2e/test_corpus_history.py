@@ -1,4 +1,6 @@
-"""Changes whose shape is not in their files alone: merges, cut histories, submodules, legs of a matrix, dependencies."""
+"""Changes whose shape is not in their files alone:
+merges, cut histories, submodules, legs of a matrix, dependencies.
+"""
 
 from __future__ import annotations
 

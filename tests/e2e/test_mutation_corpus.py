@@ -12,7 +12,8 @@ from tests.mutation_corpus.driver import ask, differences
 from tests.mutation_corpus.every import SHAPES, named
 from tests.mutation_corpus.shape import Shape
 
-# One on disk alone, one in forks, one whose file is not written as most are; the unit tests have the gate's other turns.
+# One on disk alone, one in forks, one whose file is not written as most are; the unit tests have the gate's other
+# turns.
 IN_SHORT = frozenset({"boundary-without-its-value", "module-constants", "latin-1"})
 
 

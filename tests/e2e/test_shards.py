@@ -1,4 +1,6 @@
-"""``repro-gate plan``, ``shard`` and ``merge`` where somebody works: what they leave in the checkout, and what they say of it."""
+"""``repro-gate plan``, ``shard`` and ``merge`` where somebody works:
+what they leave in the checkout, and what they say of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A survivor on its way: packed by a check and by hand, replayed by both programs, killed by the test that was missing."""
+"""A survivor on its way: packed by a check and by hand, replayed by both programs,
+killed by the test that was missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What tests leave for each other, in the order that the suite has, and tests that say nothing until a mutant makes them fail."""
+"""What tests leave for each other, in the order that the suite has, and tests that say nothing until a mutant makes
+them fail.
+"""
 
 from __future__ import annotations
 

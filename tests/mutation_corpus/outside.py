@@ -1,4 +1,6 @@
-"""Code that runs where a fork cannot exchange it, or that takes the process with it: imports, children, hangs, crashes."""
+"""Code that runs where a fork cannot exchange it, or that takes the process with it:
+imports, children, hangs, crashes.
+"""
 
 from __future__ import annotations
 

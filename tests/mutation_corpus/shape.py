@@ -18,7 +18,7 @@ from tests.gitrepo import Repo
 
 Text = str | bytes | None
 Files = Mapping[str, Text]
-"""Path -> text (dedented when it is written); None takes a file away. `@PLACE@` in texts becomes a directory outside."""
+"""Path -> text (dedented when it is written); None takes a file away. `@PLACE@` in texts is a directory outside."""
 
 CODE = "shop/code.py"
 TESTS = "tests/test_code.py"
@@ -36,9 +36,10 @@ class Shape:
     """A change from ``base`` to ``head`` (which says only what differs), and the answer of a gate that blocks.
 
     Mutants are written ``line: original -> mutated``. ``survivors``, ``timeouts`` and ``inconclusive`` are complete: of
-    ``tested`` mutants all others are killed. ``untested`` counts those that are not, by reason. ``states`` gives the state in the account of
-    the lines (of ``shop/code.py``, or ``file:line``) that matter, ``findings`` the reasons of findings that are not about single mutants.
-    ``unreliable`` are names of tests that fail by themselves, so that no word of theirs is the truth.
+    ``tested`` mutants all others are killed. ``untested`` counts those that are not, by reason. ``states`` gives the
+    state in the account of the lines (of ``shop/code.py``, or ``file:line``) that matter, ``findings`` the reasons of
+    findings that are not about single mutants. ``unreliable`` are names of tests that fail by themselves, so that no
+    word of theirs is the truth.
     """
 
     name: str

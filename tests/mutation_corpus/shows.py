@@ -1,4 +1,6 @@
-"""What is not tested, and what a reader is told of it: waivers, arid code, lines that no test runs, equal mutants, limits."""
+"""What is not tested, and what a reader is told of it:
+waivers, arid code, lines that no test runs, equal mutants, limits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How a file is written and how it got there: encodings, line ends, moved and unchanged code, changes of tests alone."""
+"""How a file is written and how it got there: encodings, line ends, moved and unchanged code,
+changes of tests alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a mutant really does: its file in a copy of head, and plain `python -m pytest` of the whole suite in a new process.
+"""What a mutant really does: its file in a copy of head,
+and plain `python -m pytest` of the whole suite in a new process.
 
 Belongs here: the oracle, which shares nothing with the gate but the mutant's text. Does not belong here: comparing.
 """

@@ -30,7 +30,9 @@ OLD, NEW = "tests/test_old.py::test_old", "tests/test_new.py::test_new"
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What a simulated test can notice: the mutant in its way (by id; ``raises``; empty: head's code), where and when."""
+    """What a simulated test can notice: the mutant in its way (by id; ``raises``; empty: head's code),
+    where and when.
+    """
 
     mutant: str
     mode: Mode
@@ -76,7 +78,11 @@ def mutant(name: str, line: int = 2, **changes: Any) -> Mutant:
 
 @dataclass(kw_only=True)
 class MutantBench:
-    """Answers the gate. ``unswappable`` are functions that a fork cannot exchange; ``ends`` how a process ends, by mutant, ``collects`` what is there with one."""
+    """Answers the gate.
+
+    ``unswappable`` are functions that a fork cannot exchange; ``ends`` how a process ends, by mutant, ``collects`` what
+    is there with one.
+    """
 
     tests: Mapping[str, Behaviour]
     mutants: Sequence[Mutant]

@@ -1,4 +1,6 @@
-"""``repro-gate merge``: the whole in each form that `check` and `scan` write, and refused where there is nothing to write."""
+"""``repro-gate merge``: the whole in each form that `check` and `scan` write,
+and refused where there is nothing to write.
+"""
 
 from __future__ import annotations
 

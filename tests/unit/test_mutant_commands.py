@@ -1,4 +1,6 @@
-"""`repro-gate mutant show` and `apply`: what a report says of a mutant, and a work tree that is only changed if it fits."""
+"""`repro-gate mutant show` and `apply`: what a report says of a mutant,
+and a work tree that is only changed if it fits.
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,10 @@ class When(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inputs:
-    """Every input but the token. ``time_budget`` is in minutes, ``gates`` are names with levels; empty: the project's policy."""
+    """Every input but the token.
+
+    ``time_budget`` is in minutes, ``gates`` are names with levels; empty: the project's policy.
+    """
 
     mode: Mode = Mode.AUTO
     working_directory: str = "."

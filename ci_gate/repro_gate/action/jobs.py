@@ -122,7 +122,9 @@ def newest_plan(given: Path) -> Path:
 
 
 def shards_of(plan: Path, given: Path) -> list[Path]:
-    """The files of shards that may belong to a plan: a job that is run again with its plan leaves the old ones behind."""
+    """The files of shards that may belong to a plan:
+    a job that is run again with its plan leaves the old ones behind.
+    """
     first = attempt_of(plan)
     return sorted(path for path in given.rglob("shard-*.json") if attempt_of(path) >= first)
 

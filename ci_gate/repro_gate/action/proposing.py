@@ -40,7 +40,9 @@ def test_the_failure_of_capsule_{identity}_does_not_come_back(tmp_path):
 
 
 def proposal(manifest: Manifest, data: bytes, *, base: str, run: str) -> Proposal:
-    """The pull request for a capsule (its manifest and its bytes) on the branch ``base``; ``run`` is where it was replayed."""
+    """The pull request for a capsule (its manifest and its bytes) on the branch ``base``;
+    ``run`` is where it was replayed.
+    """
     folder = PurePosixPath(manifest.project.root) / "tests" / "capsules"
     name = f"capsule-{manifest.id}.zip"
     test = _TEST.format(

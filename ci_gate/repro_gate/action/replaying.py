@@ -19,7 +19,10 @@ LARGEST = 256 * 2**20  # bytes, as the format allows
 
 
 def fetched(inputs: Inputs, context: Context, fetch: Callable[[str, int, Hosts], bytes], into: Path) -> Path:
-    """The capsule in a file. Raises UsageError without an address, FetchFailed, CapsuleRefused where it is another one."""
+    """The capsule in a file.
+
+    Raises UsageError without an address, FetchFailed, CapsuleRefused where it is another one.
+    """
     if not inputs.capsule_url:
         raise UsageError(
             "The mode 'replay' needs the inputs 'capsule-url' and 'capsule-sha256'.",

@@ -21,7 +21,9 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patch:
-    """From line ``line`` on (from 1), the lines ``removed`` become ``added``; without their ends, ``\\n`` alone ends one."""
+    """From line ``line`` on (from 1), the lines ``removed`` become ``added``;
+    without their ends, ``\\n`` alone ends one.
+    """
 
     line: int
     removed: tuple[str, ...]
@@ -54,10 +56,11 @@ class Patch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Survivor:
-    """A mutant of ``file`` (whose bytes have the digest ``sha256``, in the encoding that they declare) with which every test passes.
+    """A mutant of ``file`` (whose bytes have the digest ``sha256``, in the encoding that they declare)
+    with which every test passes.
 
-    ``id``, ``operator``, ``qualname``, ``original``, ``mutated`` and ``hint`` are the report's. ``import_roots`` are the
-    folders of the tree on sys.path, ``test_seconds`` the limit of a test.
+    ``id``, ``operator``, ``qualname``, ``original``, ``mutated`` and ``hint`` are the report's. ``import_roots`` are
+    the folders of the tree on sys.path, ``test_seconds`` the limit of a test.
     """
 
     id: str

@@ -7,8 +7,8 @@ The rules, in this order and conservative, as a claim makes a gate stricter or l
 1. A label decides. `no-behaviour-change` or `refactor…` (in either spelling) makes a refactoring and takes
    back any claim of a fix; `bug`, `fix`, `regression` make a fix; `repro…`, `failing-test` make a reproduction.
 2. A title decides by its type (`fix:`, `revert:`, `refactor:`, `repro:`) or, without a type, by its first word
-   (`Fix …`, `Revert "…"`, `Rename …` as a refactoring). A fix of documentation, style, types, tests or builds is no claim,
-   unless it names a crash, a regression or an exception.
+   (`Fix …`, `Revert "…"`, `Rename …` as a refactoring). A fix of documentation, style, types, tests or builds is no
+   claim, unless it names a crash, a regression or an exception.
 3. A closing keyword (`Fixes #12`) in the body makes a fix, unless the title or a label calls it a feature. Comments,
    code and quotations do not count, nor does a negation before it.
 4. Where there is no title (a push), each commit's subject and body count as title and body: one fix is enough,

@@ -97,7 +97,9 @@ def names_of_tests(contents: Mapping[str, bytes]) -> NamesOfTests:
 
 
 def option(contents: Mapping[str, bytes], arguments: Iterable[str], name: str) -> str:
-    """What a long option of pytest is given, in ``addopts`` of a tree's settings or in ``arguments``; the last one counts."""
+    """What a long option of pytest is given, in ``addopts`` of a tree's settings or in ``arguments``; the last one
+    counts.
+    """
     words = [*_words(_of_pytest(contents).get("addopts")), *arguments]
     found = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
     found += [word for before, word in itertools.pairwise(words) if before == name]

@@ -129,7 +129,8 @@ class Layout:
     """Where a tree keeps its tests and its product. Made by `layout_of`.
 
     ``product`` are the folders and modules that get installed; empty where nothing tells. ``test_names``
-    and ``test_folders`` are what pytest's own settings say; ``programs`` folders of Python that is run and not installed.
+    and ``test_folders`` are what pytest's own settings say; ``programs`` folders of Python that is run and not
+    installed.
     """
 
     test_globs: tuple[str, ...] = ()
@@ -160,7 +161,9 @@ class Layout:
         return not self.product or any(path == root or path.startswith(f"{root}/") for root in self.product)
 
     def is_resource(self, path: str) -> bool:
-        """Whether a file is no Python and there for the product: inside of it, or in a folder beside it that says so."""
+        """Whether a file is no Python and there for the product:
+        inside of it, or in a folder beside it that says so.
+        """
         if path.endswith(".py") or self.is_test(path):
             return False
         return self.is_product(path) or PurePosixPath(path).parts[0] in _RESOURCES
@@ -173,7 +176,9 @@ class Layout:
         return is_prose(path) and not (self.product and self.is_product(path))
 
     def with_programs(self, changed: Iterable[str]) -> Layout:
-        """The same for a change of these files: where it brings tests, programs beside the product are what they test."""
+        """The same for a change of these files:
+        where it brings tests, programs beside the product are what they test.
+        """
         return dataclasses.replace(self, programs=_PROGRAMS) if any(map(self.is_test, changed)) else self
 
 
@@ -216,7 +221,9 @@ def _only_tests(
     named: Layout,
     code: frozenset[str] | None,
 ) -> Iterator[str]:
-    """Those of pytest's ``testpaths`` that are no product with tests beside its ``code``; None where any module is a test."""
+    """Those of pytest's ``testpaths`` that are no product with tests beside its ``code``;
+    None where any module is a test.
+    """
     sure = [*_declared(pyproject), "src", *_project_names(pyproject)]
     roots = [root for root in dict.fromkeys(sure) if _is_there(root, paths)]
     every = frozenset(root for root in _product_roots(paths, pyproject, named) if not named.is_test(f"{root}/x"))
@@ -239,7 +246,9 @@ def _is_code(path: str) -> bool:
 
 
 def _tested_beside(folders: Sequence[str], paths: frozenset[str], named: Layout) -> Iterator[str]:
-    """Modules below pytest's ``testpaths`` whose own test stands in the same folder: they are code, with tests beside it."""
+    """Modules below pytest's ``testpaths`` whose own test stands in the same folder:
+    they are code, with tests beside it.
+    """
     for path in paths:
         pure = PurePosixPath(path)
         below = any(_matches(path, folder) for folder in folders if folder not in ("", "."))
@@ -251,7 +260,9 @@ def _tested_beside(folders: Sequence[str], paths: frozenset[str], named: Layout)
 
 
 def _helpers(code: frozenset[str], paths: frozenset[str], named: Layout) -> Iterator[str]:
-    """Those in folders of tests for code elsewhere: no more of them than of tests whose own module is not beside them."""
+    """Those in folders of tests for code elsewhere:
+    no more of them than of tests whose own module is not beside them.
+    """
     for folder in {str(PurePosixPath(path).parent) for path in code}:
         there = {path for path in code if str(PurePosixPath(path).parent) == folder}
         tests = [

@@ -88,8 +88,8 @@ def materialise(
 ) -> Materialised:
     """Write a commit's files into ``target``, which must be empty or not there.
 
-    ``written`` is the time that they all get, in nanoseconds since 1970; None: each its own. Raises TreeTooLarge beyond ``max_bytes``, TreeRefused for paths that git would not check
-    out, GitFailed where objects are missing, DiskFull.
+    ``written`` is the time that they all get, in nanoseconds since 1970; None: each its own. Raises TreeTooLarge beyond
+    ``max_bytes``, TreeRefused for paths that git would not check out, GitFailed where objects are missing, DiskFull.
     """
     tree = entries(repository, commit)
     size = sum(entry.size for entry in tree)

@@ -218,8 +218,9 @@ def read_event(path: Path) -> dict[str, Any]:
 def settings_of(
     order: CheckOrder, base: str, head: str, environ: Mapping[str, str]
 ) -> tuple[Settings, tuple[str, ...]]:
-    """The policy is base's; what head would change of it is said. Where only base's cannot be read, defaults serve the change that mends it.
+    """The policy is base's; what head would change of it is said.
 
+    Where only base's cannot be read, defaults serve the change that mends it.
     Raises ConfigError where head's cannot be read: after it, no check could be made.
     """
     repository = open_repository(order.directory, environ)

@@ -292,7 +292,9 @@ def replay(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
-    """Replay a capsule in fresh processes: a failure, a proof (red on base, green on head), or a mutant that survives."""
+    """Replay a capsule in fresh processes: a failure, a proof (red on base, green on head),
+    or a mutant that survives.
+    """
     consoles = _terminal(quiet, no_color)
     order = ReplayOrder(path=capsule, repo=repo, times=times, sandbox=sandbox, python=python, head=head)
     _leave(lambda: run_replay(order, consoles, dict(os.environ)), consoles)

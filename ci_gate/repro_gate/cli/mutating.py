@@ -63,7 +63,10 @@ class Found:
 
 
 def find(name: str, path: Path | None) -> Found:
-    """The mutant of that id in a report; None: the last check's, or one named report.json. Raises UsageError or EvidenceRefused."""
+    """The mutant of that id in a report; None: the last check's, or one named report.json.
+
+    Raises UsageError or EvidenceRefused.
+    """
     if path is None:
         here = [each for each in _HERE if each.is_file()]
         path = next((each for each in here if name in _mutants(_report(each))), None)

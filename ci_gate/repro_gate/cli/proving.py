@@ -100,7 +100,9 @@ def _end(
 
 
 def _instead(manifest: capsule.Manifest, head: str | None) -> str:
-    """What to do where the test could not be run; ``head`` is there where only that side, of another commit, could not."""
+    """What to do where the test could not be run;
+    ``head`` is there where only that side, of another commit, could not.
+    """
     if head is not None:
         own = manifest.project.commit[:12]
         return (

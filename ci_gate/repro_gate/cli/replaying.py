@@ -1,4 +1,7 @@
-"""``repro-gate replay`` of a failure, and ``repro-gate capsule``. Proofs and survivors are replayed by rooms of their own."""
+"""``repro-gate replay`` of a failure, and ``repro-gate capsule``.
+
+Proofs and survivors are replayed by rooms of their own.
+"""
 
 from __future__ import annotations
 

@@ -108,7 +108,9 @@ def run_scan(order: Order, terminal: Terminal, environ: Mapping[str, str]) -> in
 
 
 def writers(report: FlakeReport, directory: Path, repeat: str) -> dict[str, Callable[[TextIO], None]]:
-    """What writes the report of a scan, by kind of file; ``directory`` is the project's, ``repeat`` the command for it."""
+    """What writes the report of a scan, by kind of file;
+    ``directory`` is the project's, ``repeat`` the command for it.
+    """
     return {
         "json": lambda stream: as_json.write(report, stream),
         "junit": lambda stream: as_junit.write(report, stream),

@@ -137,7 +137,9 @@ def refuse_unwritable(*paths: Path | None) -> None:
 
 
 def place_in_repository(directory: Path) -> str:
-    """The project's directory in its repository, as test ids begin there and what shows them does not; empty at the top."""
+    """The project's directory in its repository, as test ids begin there and what shows them does not;
+    empty at the top.
+    """
     root, top = find_root(directory), find_tree(directory)[0]
     return root.relative_to(top).as_posix() if root.is_relative_to(top) and root != top else ""
 

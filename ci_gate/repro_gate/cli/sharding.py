@@ -290,7 +290,9 @@ def _scan_order(directory: Path, arguments: tuple[str, ...], given: Mapping[str,
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MergeOrder:
-    """Files of shards, and where the whole is written: ``reports`` by kinds that ``writers`` of a check or a scan have."""
+    """Files of shards, and where the whole is written:
+    ``reports`` by kinds that ``writers`` of a check or a scan have.
+    """
 
     directory: Path
     plan: Path

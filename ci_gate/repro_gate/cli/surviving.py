@@ -27,7 +27,9 @@ from repro_gate.report.words import counted, first_line, replay_command, visible
 
 
 def run_pack(order: RunOrder, into: str | None, directory: Path, terminal: Terminal, environ: Mapping[str, str]) -> int:
-    """Try it in the present work tree as often as a capsule must hold, and write it: 0, or 3 where it does not survive."""
+    """Try it in the present work tree as often as a capsule must hold, and write it:
+    0, or 3 where it does not survive.
+    """
     found = find(order.mutant, order.report)
     known_here(found, directory)
     settings = load(find_root(directory), {"sandbox": order.sandbox, "capsules": into}, environ)

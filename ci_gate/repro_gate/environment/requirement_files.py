@@ -32,8 +32,8 @@ _EXTRAS = re.compile(r"^(.*?)\[([^\]]*)\]$")
 class Flat:
     """Requirement files as one list of lines for pip, with paths seen from the tree's top.
 
-    ``local`` says that there are any. ``paths`` are all files that were read, in the order of reading. ``extras`` are those of the
-    project itself, where a line would have installed it (``-e .[test]``); that line is left out.
+    ``local`` says that there are any. ``paths`` are all files that were read, in the order of reading. ``extras`` are
+    those of the project itself, where a line would have installed it (``-e .[test]``); that line is left out.
     """
 
     lines: tuple[str, ...]

@@ -120,7 +120,9 @@ class Lab:
         self._root, self._inifile = other._root, other._inifile
 
     def inherit_bytecode(self, other: Lab, different: Sequence[str]) -> None:
-        """Begin with what another lab's first process compiled, but for the paths whose texts are ``different`` here."""
+        """Begin with what another lab's first process compiled,
+        but for the paths whose texts are ``different`` here.
+        """
         tree.keep_bytecode(other._template, self._template, rewritten=True, without=different)
         self._rewritten = other._rewritten
 
@@ -323,8 +325,8 @@ class Lab:
     def arguments(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """pytest's arguments, relative to the directory it runs in, so that they hold in any copy.
 
-        ``files`` are relative to pytest's root as in ids of tests, or to the tree as in facts of them; without them, what
-        the user gave.
+        ``files`` are relative to pytest's root as in ids of tests, or to the tree as in facts of them; without them,
+        what the user gave.
         """
         here = self.project.subdirectory or "."
         given = [_relative(argument, self.project.original, here) for argument in self.project.pytest_args]
@@ -401,7 +403,9 @@ def _below(path: str, directory: str) -> str:
 
 
 def _relative(argument: str, original: Path, here: str) -> str:
-    """An argument that names the project from outside, by an absolute path or ``../``, names it from where pytest runs."""
+    """An argument that names the project from outside, by an absolute path or ``../``,
+    names it from where pytest runs.
+    """
     name, equals, value = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     path, colons, rest = value.partition("::")
     if ".." in Path(path).parts:

@@ -18,8 +18,8 @@ class Project:
     another; ``subdirectory`` is where pytest runs below it, ``exclude`` are globs of what is not copied.
     ``import_roots`` (in the tree) and ``shelves`` (directories beside it) go on sys.path, ``scripts`` on PATH.
     Asked for by the rest: ``facts`` of items at collection, ``lenient`` imports, ``counters`` of
-    packets, ``test_files`` that are not called as tests are, which lines of ``watch`` (tree-relative paths) ran, and all
-    lines and branches of the files of ``record``, with ``offspring`` also in child processes.
+    packets, ``test_files`` that are not called as tests are, which lines of ``watch`` (tree-relative paths) ran, and
+    all lines and branches of the files of ``record``, with ``offspring`` also in child processes.
     """
 
     original: Path

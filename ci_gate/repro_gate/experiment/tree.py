@@ -117,9 +117,10 @@ def _copy_file(source: Path, target: Path, *, immutable: bool) -> int:
 def keep_bytecode(tree: Path, template: Path, *, rewritten: bool = False, without: Sequence[str] = ()) -> None:
     """Take over the bytecode that another process compiled in its copy: the next ones need not.
 
-    It is as valid there, since copies keep their sources' times; with ``rewritten`` also what pytest made of tests, as in
-    ``copy_tree``. Not that of files at or below the paths ``without``, whose texts are others in ``template``; nor that
-    of files which ``template`` has not as they are: whoever makes one as it runs may give it a time that says nothing.
+    It is as valid there, since copies keep their sources' times; with ``rewritten`` also what pytest made of tests, as
+    in ``copy_tree``. Not that of files at or below the paths ``without``, whose texts are others in ``template``; nor
+    that of files which ``template`` has not as they are: whoever makes one as it runs may give it a time that says
+    nothing.
     """
     for directory, folders, files in os.walk(tree):
         folders[:] = [name for name in folders if name != ".git"]

@@ -40,7 +40,8 @@ def _cut(lines: list[str], kept: int) -> str:
 
 
 def _closing(lines: list[str]) -> list[str]:
-    """The line that ends the block of code that is open after these, indented as that is: one in a list ends in the list.
+    """The line that ends the block of code that is open after these, indented as that is:
+    one in a list ends in the list.
 
     An indented block is taken for one of a list item, so a line with less before it ends both.
     """

@@ -151,7 +151,8 @@ class Remote:
     # -- what a run left -------------------------------------------------------------------
 
     def pull_of(self, run_id: int) -> tuple[int, str] | None:
-        """The open pull request that a run of a workflow was for, and its head, as GitHub itself says; None without one.
+        """The open pull request that a run of a workflow was for, and its head, as GitHub itself says;
+        None without one.
 
         Nothing that the run left is asked: whoever wrote it could name any pull request.
         """
@@ -183,7 +184,10 @@ class Remote:
         )
 
     def _archive(self, number: int) -> bytes:
-        """An artifact. Its store is another host, which must not see the token, and which the client would not follow to."""
+        """An artifact.
+
+        Its store is another host, which must not see the token, and which the client would not follow to.
+        """
         import requests
 
         requester = self._repository.requester
@@ -263,7 +267,10 @@ class Remote:
 
 
 def connect(token: str, api_url: str, repository: str, clock: Clock) -> Remote:
-    """The repository ``owner/name`` behind an API's address. Nothing is asked yet. Raises GitHubRefused without a token."""
+    """The repository ``owner/name`` behind an API's address.
+
+    Nothing is asked yet. Raises GitHubRefused without a token.
+    """
     from github import Auth, Github
 
     if not token:
@@ -300,7 +307,9 @@ def _annotation(each: Annotation) -> dict[str, object]:
 
 
 def _member(data: bytes, name: str) -> bytes | None:
-    """One file of an archive that a stranger may have made: nothing is unpacked, and no more is read than it may have."""
+    """One file of an archive that a stranger may have made:
+    nothing is unpacked, and no more is read than it may have.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [each for each in archive.infolist() if each.filename == name]

@@ -26,7 +26,10 @@ class LineState(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangedLine:
-    """A line that the change added, as of head. ``statement`` is the first line of its statement; ``why`` a sentence's end where it takes one."""
+    """A line that the change added, as of head.
+
+    ``statement`` is the first line of its statement; ``why`` a sentence's end where it takes one.
+    """
 
     path: str
     line: int
@@ -49,7 +52,9 @@ class MissedBranch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostLine:
-    """A line that the change leaves as it is: base's tests ran it (``tests``; none: only imports), head's do not, twice."""
+    """A line that the change leaves as it is: base's tests ran it (``tests``; none: only imports),
+    head's do not, twice.
+    """
 
     path: str
     line: int

@@ -33,7 +33,9 @@ class Edit:
 
 
 def _most(most: int, equal: Callable[[int, int], bool]) -> int:
-    """How many are equal, at most so many, by halves: a change of thousands of lines has thousands of edits of long texts."""
+    """How many are equal, at most so many, by halves:
+    a change of thousands of lines has thousands of edits of long texts.
+    """
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -10,7 +10,9 @@ from repro_gate.model.verdict import CapsuleRef
 
 
 class Site(enum.StrEnum):
-    """When a mutant's code runs: in calls (its code object can be exchanged in a fork), or while the module is imported."""
+    """When a mutant's code runs: in calls (its code object can be exchanged in a fork),
+    or while the module is imported.
+    """
 
     CALL = "call"
     IMPORT = "import"
@@ -21,9 +23,10 @@ class Mutant:
     """One small change of one file. ``line`` to ``end_line`` is the span of what is replaced, from 1, as of head.
 
     ``id`` is made of file, ``qualname`` (``Outer.method``, empty at module level), ``original``, ``mutated`` and
-    ``nth`` (its number among equal ones in that function): it stays when lines move. ``text`` is the whole file, mutated;
-    ``first_line`` the line at which the outermost function that holds it begins in head's file (its
-    ``co_firstlineno``, so decorators count), 0 where ``site`` is IMPORT. ``hint`` says what input tells it from the original.
+    ``nth`` (its number among equal ones in that function): it stays when lines move. ``text`` is the whole file,
+    mutated; ``first_line`` the line at which the outermost function that holds it begins in head's file (its
+    ``co_firstlineno``, so decorators count), 0 where ``site`` is IMPORT. ``hint`` says what input tells it from the
+    original.
     """
 
     id: str
@@ -70,8 +73,8 @@ class MutantResult:
     """What became of one mutant. ``killed_by`` are tests that passed without it and failed with it, twice.
 
     ``by_new_test``: only tests of this change kill it. ``confirmed``: seen on disk in a fresh process. ``tests`` is
-    how many tests ran against it, ``why`` a sentence where the outcome needs one; ``selection`` are those tests, in order: the
-    ones that run its lines, or all, where only all can tell; ``capsule`` holds all of this, of a survivor.
+    how many tests ran against it, ``why`` a sentence where the outcome needs one; ``selection`` are those tests, in
+    order: the ones that run its lines, or all, where only all can tell; ``capsule`` holds all of this, of a survivor.
     """
 
     mutant: Mutant
@@ -87,7 +90,10 @@ class MutantResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiver:
-    """A mutant, or all on some lines of a file, that a person let live, with the reason. ``expires`` is an ISO date or empty."""
+    """A mutant, or all on some lines of a file, that a person let live, with the reason.
+
+    ``expires`` is an ISO date or empty.
+    """
 
     file: str
     reason: str
@@ -148,7 +154,9 @@ class ControlKind(enum.StrEnum):
 
 
 class Way(enum.StrEnum):
-    """How mutants are tried: their code exchanged in a fork, or the file on disk in a fresh process, whose tests or all."""
+    """How mutants are tried: their code exchanged in a fork, or the file on disk in a fresh process,
+    whose tests or all.
+    """
 
     FORK = "fork"
     DISK = "disk"
@@ -173,11 +181,12 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MutationReport:
-    """All mutants of a change. ``tested`` and ``not_tested`` hold each of them once; ``account`` each changed line once.
+    """All mutants of a change.
 
-    ``shown`` are ids of survivors that a reader is to look at first, ``interval`` that of the share detected
-    (Clopper-Pearson, 95 %); ``sources`` are head's texts of mutated files; ``seed`` made the order. ``beyond`` counts, by why
-    they were not tested, those that are in neither: a change has too many for a report of each.
+    ``tested`` and ``not_tested`` hold each of them once; ``account`` each changed line once. ``shown`` are ids of
+    survivors that a reader is to look at first, ``interval`` that of the share detected (Clopper-Pearson, 95 %);
+    ``sources`` are head's texts of mutated files; ``seed`` made the order. ``beyond`` counts, by why they were not
+    tested, those that are in neither: a change has too many for a report of each.
     """
 
     tested: tuple[MutantResult, ...] = ()

@@ -98,10 +98,12 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What one test was seen to do. Each list is capped; ``more`` counts what was cut. ``clocks`` are others than Python's.
+    """What one test was seen to do. Each list is capped; ``more`` counts what was cut.
 
-    Only where asked for: ``lines`` are watched lines that ran, ``ran`` what ran of recorded files (``away``: in child processes alone), ``opened`` files of the tree opened
-    for reading other than by import, ``sources`` those of Python that code of tests opened, ``unrouted`` how many packets found no way out (None: not asked).
+    ``clocks`` are others than Python's. Only where asked for: ``lines`` are watched lines that ran, ``ran`` what ran of
+    recorded files (``away``: in child processes alone), ``opened`` files of the tree opened for reading other than by
+    import, ``sources`` those of Python that code of tests opened, ``unrouted`` how many packets found no way out
+    (None: not asked).
     """
 
     network: tuple[str, ...] = ()

@@ -28,7 +28,8 @@ class Side(enum.StrEnum):
 
     HOLLOW: head with hollow bodies; SURROUNDED: base's product, and all else as head has it; NAMED: the same with
     head's names in the product; REWORDED: head in other words; DESCRIBED: head, described as base is; RETOLD: base's
-    product, described as head is; UNDAUNTED: base with head's tests, whose files go on where something raises while they are imported.
+    product, described as head is; UNDAUNTED: base with head's tests, whose files go on where something raises while
+    they are imported.
     """
 
     CONTROL = "control"
@@ -154,10 +155,11 @@ class Refused:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What a reader must act on, or at least know; ``next_step`` says how. ``reason`` is a code of its gate's own enumeration.
+    """What a reader must act on, or at least know; ``next_step`` says how.
 
-    ``output`` are the last lines that a test or pytest wrote, where they explain the finding. ``path`` and ``line`` (from
-    1) are its place in the repository, where it is about code and no test.
+    ``reason`` is a code of its gate's own enumeration. ``output`` are the last lines that a test or pytest wrote, where
+    they explain the finding. ``path`` and ``line`` (from 1) are its place in the repository, where it is about code and
+    no test.
     """
 
     reason: str

@@ -15,8 +15,9 @@ from repro_gate.model.trace import Arc, Trace
 class Recording:
     """One run of all tests of a side, with what each of them ran.
 
-    ``whole`` False: it did not go to its end, or a control did not hold, and ``why`` says so. ``away`` is what of it ran in child processes alone. ``at_import`` ran while
-    modules were imported, before any test. ``seconds`` is the run's time (``seconds_of`` each test's), ``python`` that of its interpreter.
+    ``whole`` False: it did not go to its end, or a control did not hold, and ``why`` says so. ``away`` is what of it
+    ran in child processes alone. ``at_import`` ran while modules were imported, before any test. ``seconds`` is the
+    run's time (``seconds_of`` each test's), ``python`` that of its interpreter.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=lambda: MappingProxyType({}))

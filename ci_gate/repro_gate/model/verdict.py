@@ -47,7 +47,10 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CapsuleRef:
-    """A written capsule: where, whether it is pinned, and its replays k of n. ``known``: an earlier run had written it."""
+    """A written capsule: where, whether it is pinned, and its replays k of n.
+
+    ``known``: an earlier run had written it.
+    """
 
     path: str
     id: str

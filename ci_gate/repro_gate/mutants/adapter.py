@@ -36,8 +36,9 @@ NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 _ORDERING = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
-# Names of encodings of text, as Python has them: in other letters they mean the same, so only a misspelt one is a mutant.
-# Without its aliases that are plain words ("greek", "us"), which mostly mean something else, and without what encodes bytes.
+# Names of encodings of text, as Python has them: in other letters they mean the same, so only a misspelt one is a
+# mutant. Without its aliases that are plain words ("greek", "us"), which mostly mean something else, and without what
+# encodes bytes.
 _ENCODINGS = frozenset(
     name
     for alias, codec in aliases.items()
@@ -65,7 +66,10 @@ def _table() -> tuple[tuple[type, str, Callable[[cst.CSTNode], Iterable[cst.CSTN
 
 
 def _made(operator: Callable[[cst.CSTNode], Iterable[cst.CSTNode]], node: cst.CSTNode) -> list[cst.CSTNode]:
-    """What an operator makes. Some text is only valid without white space (`if(x)else`), and some numbers have no repr."""
+    """What an operator makes.
+
+    Some text is only valid without white space (`if(x)else`), and some numbers have no repr.
+    """
     found: list[cst.CSTNode] = []
     try:
         found.extend(operator(node))

@@ -1,7 +1,8 @@
 """Arid code: what no test is expected to pin, and what does not run. It is never mutated.
 
 Belongs here: judging a node by its own shape, and why. Does not belong here: lines (generate), operators.
-`print`, `__str__`, `__slots__`, default values and `assert` are behaviour and are mutated; docs/mutants.md says what is not.
+`print`, `__str__`, `__slots__`, default values and `assert` are behaviour and are mutated; docs/mutants.md says what is
+not.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def parts(node: cst.CSTNode) -> Iterator[Part]:
 
 
 def keeps_arguments(node: cst.CSTNode) -> cst.Call | None:
-    """The call whose arguments are neither dropped nor exchanged: of an exception with a message, ``len``, ``getLogger``."""
+    """The call whose arguments are neither dropped nor exchanged:
+    of an exception with a message, ``len``, ``getLogger``.
+    """
     if isinstance(node, cst.Raise) and isinstance(node.exc, cst.Call):
         return node.exc if any(_is_message(arg.value) for arg in node.exc.args) else None
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value in _TRIVIAL:

@@ -31,11 +31,12 @@ class Choice:
 
 
 def choose(mutants: Iterable[Mutant], seed: str, most: int | None = None, most_text: int | None = None) -> Choice:
-    """At most ``most`` mutants with ``most_text`` characters (None: all), line by line in turn, the operators of most worth first.
+    """At most ``most`` mutants with ``most_text`` characters (None: all),
+    line by line in turn, the operators of most worth first.
 
     Among equals the order is drawn by ``seed``, such as head's commit, so that no line is always last.
-    The order of the mutants passed in does not matter. A file may be added to what was chosen of others: the bounds hold,
-    and without one for text the same are chosen as of all at once. Raises ValueError where ``most`` is negative.
+    The order of the mutants passed in does not matter. A file may be added to what was chosen of others: the bounds
+    hold, and without one for text the same are chosen as of all at once. Raises ValueError where ``most`` is negative.
     """
     if most is not None and most < 0:
         raise ValueError(f"a choice of {most} mutants")

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _SILENT = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 
-# Each mutant is compiled with its function or statement, and has a text of its own: a table of some thousand rows, which
-# a tool wrote in a second, would take days and all memory.
+# Each mutant is compiled with its function or statement, and has a text of its own: a table of some thousand rows,
+# which a tool wrote in a second, would take days and all memory.
 _MOST_COMPILED = 4_000_000  # characters, of one function or statement
 _MOST_HELD = 256_000_000  # characters, of one file
 _EACH = 500  # what compiling takes however short the code is, in characters
@@ -40,8 +40,8 @@ def mutants_of(
 ) -> tuple[tuple[Mutant, ...], dict[int, str]]:
     """All mutants whose span meets one of the lines, in the file's order, and the reason of each line without one.
 
-    ``own`` False: those of mutmut's operators alone. Ids and the choice among equal mutants do not depend on ``lines``. Nothing raises: a file that
-    cannot be read has that as the reason of each line.
+    ``own`` False: those of mutmut's operators alone. Ids and the choice among equal mutants do not depend on ``lines``.
+    Nothing raises: a file that cannot be read has that as the reason of each line.
     """
     # Imported late: libcst takes as long to import as the rest of the gate.
     from repro_gate.mutants.walk import walk

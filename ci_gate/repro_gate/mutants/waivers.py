@@ -120,7 +120,8 @@ def _asked(remarks: Mapping[int, str]) -> Iterator[tuple[int, str]]:
 def in_file(content: bytes, today: datetime.date, base: bytes | None = None) -> Waivers:
     """What `.repro-gate/waivers.toml` waives on a day; ``base`` is the file before the change, None: there was none.
 
-    Raises ConfigError with every problem of the file, and for one that nobody wrote by hand. A file of base that cannot be read waived nothing.
+    Raises ConfigError with every problem of the file, and for one that nobody wrote by hand. A file of base that cannot
+    be read waived nothing.
     """
     read = _read(content)
     try:

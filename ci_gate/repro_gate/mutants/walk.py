@@ -62,7 +62,8 @@ class Walked:
 def walk(source: Source, passing: AbstractSet[int] = frozenset(), *, own: bool = True) -> Walked | str:
     """Every candidate of a file, or the sentence that says why libcst cannot read it.
 
-    ``passing``: the ``def`` lines of functions that are not entered, to save time; ``own`` False: mutmut's operators alone.
+    ``passing``: the ``def`` lines of functions that are not entered, to save time; ``own`` False: mutmut's operators
+    alone.
     """
     try:
         module = cst.parse_module(source.plain.characters)
@@ -224,7 +225,9 @@ class _Walk(cst.CSTVisitor):
         return "" if place is None else self._source.plain.between(_place(place.start), _place(place.end))
 
     def _rendered(self, node: cst.CSTNode, mutated: cst.CSTNode) -> str:
-        """The mutated node as text. libcst leaves out the indentation of what is around: lines that stay are the file's."""
+        """The mutated node as text. libcst leaves out the indentation of what is around:
+        lines that stay are the file's.
+        """
         new = self._module.code_for_node(mutated)
         here = self._code(node).split("\n")
         old = self._module.code_for_node(node).split("\n")

@@ -72,9 +72,9 @@ class CheckRequest:
 
     ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
     ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
-    change of the settings. ``capsules`` is where proofs and survivors are packed, None: nowhere. ``coverage_files`` are files to write
-    from the instrumented run of head, by format. ``report`` is where report.json will be, as the user named it, or empty.
-    ``mutant_seconds`` is the least that a test may take on a mutant, None: as documented.
+    change of the settings. ``capsules`` is where proofs and survivors are packed, None: nowhere. ``coverage_files`` are
+    files to write from the instrumented run of head, by format. ``report`` is where report.json will be, as the user
+    named it, or empty. ``mutant_seconds`` is the least that a test may take on a mutant, None: as documented.
     """
 
     directory: Path

@@ -1,7 +1,8 @@
 """An instrumented run as files that other tools read: coverage.py's data, Cobertura XML, LCOV and JSON.
 
-Belongs here: writing them, and finding the project's rules. coverage.py does that itself, as the program of its own name in a process of its own, with
-the project's rules and without its plugins; the product's files are read there and not run.
+Belongs here: writing them, and finding the project's rules. coverage.py does that itself, as the program of its own
+name in a process of its own, with the project's rules and without its plugins; the product's files are read there and
+not run.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ _SECONDS = 300.0
 
 
 def rules_of(tree: Path, inside: str, arguments: Iterable[str]) -> Rules:
-    """What base's ``tree`` says of its coverage, also by pytest-cov's ``--cov-config``. Raises ConfigError, MissingTool."""
+    """What base's ``tree`` says of its coverage, also by pytest-cov's ``--cov-config``. Raises ConfigError,
+    MissingTool.
+    """
     files = {name: tree / inside / name for name in SETTINGS_FILES}
     contents = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
     return read_rules(tree, inside, option(contents, arguments, "--cov-config"))
 
 
 def write_data(recording: Recording, file: Path, product: Iterable[str]) -> None:
-    """Write coverage.py's data, with a context for each test; ``product`` are files that count although nothing of them ran.
+    """Write coverage.py's data, with a context for each test;
+    ``product`` are files that count although nothing of them ran.
 
     Raises MissingTool.
     """
@@ -87,7 +91,9 @@ def write_files(
 
 
 def _rules(rules: Rules, product: Sequence[str]) -> str:
-    """The rules as coverage.py reads them; a dollar would be the name of a variable. What is included are files by now."""
+    """The rules as coverage.py reads them; a dollar would be the name of a variable. What is included are files by
+    now.
+    """
 
     def several(name: str, values: Iterable[str]) -> list[str]:
         lines = [f"    {value}" for value in values if value]

@@ -66,7 +66,10 @@ def examine(environ: Mapping[str, str], directory: Path, python: str, cores: int
 
 
 def automatic(checks: list[Check], image: bool) -> dict[str, str]:
-    """What ``sandbox = "auto"`` takes here: for gates (``none`` where it is refused) and for scans. ``image``: one is named."""
+    """What ``sandbox = "auto"`` takes here: for gates (``none`` where it is refused) and for scans.
+
+    ``image``: one is named.
+    """
     working = {check.name for check in checks if check.works and check.kind == "sandbox" and check.hermetic}
     engines = {"docker": ("docker", "podman"), "bubblewrap": ("bubblewrap",)}
     there = [name for name in GATE_ORDER if not working.isdisjoint(engines[name])]

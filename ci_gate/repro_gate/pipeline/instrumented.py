@@ -18,9 +18,9 @@ from repro_gate.model import Limits, Recording, Side
 class Instrumented:
     """Runs of head and base that tell lines and branches, by test and at import.
 
-    What covers line 7 of a file: ``head.tests_of(path, [7])``; what runs when it is imported: ``head.import_lines[path]``;
-    what a test came to: ``head.outcomes[test]``. ``flaky`` tells the tests that are known to be so when head is first
-    asked for. Each raises CollectionFailed where pytest gives no list of tests.
+    What covers line 7 of a file: ``head.tests_of(path, [7])``; what runs when it is imported:
+    ``head.import_lines[path]``; what a test came to: ``head.outcomes[test]``. ``flaky`` tells the tests that are known
+    to be so when head is first asked for. Each raises CollectionFailed where pytest gives no list of tests.
     """
 
     bench: Bench

@@ -54,7 +54,9 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Makers:
-    """How mutants come to be: of a file's changed lines with the reasons of those without, and which of them first, by a seed."""
+    """How mutants come to be: of a file's changed lines with the reasons of those without,
+    and which of them first, by a seed.
+    """
 
     make: Callable[[str, str, frozenset[int]], Made]
     order: Callable[[Iterable[Mutant], str], Choice]
@@ -87,7 +89,10 @@ class Known:
 def case_of(
     files: Sequence[Touched], recorded: Recorded, makers: Makers, known: Known, *, seed: str, command: str, report: str
 ) -> Case:
-    """The gate's case. ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty."""
+    """The gate's case.
+
+    ``seed`` orders the mutants: head's commit; ``report`` is where report.json will be, or empty.
+    """
     choice, reasons = _made(files, makers, seed)
     spans = {file.path: statements(encoded(file.text)) for file in files}
     everywhere = {file.path: range(1, len(lines_of(file.text)) + 1) for file in files}
@@ -130,7 +135,10 @@ def case_of(
 
 
 def _made(files: Sequence[Touched], makers: Makers, seed: str) -> tuple[Choice, dict[str, Mapping[int, str]]]:
-    """The mutants of all files, and by file the reasons of the lines without. No more texts are held than are wanted."""
+    """The mutants of all files, and by file the reasons of the lines without.
+
+    No more texts are held than are wanted.
+    """
     chosen: tuple[Mutant, ...] = ()
     left_out: list[Mutant] = []
     reasons: dict[str, Mapping[int, str]] = {}
@@ -159,7 +167,8 @@ def judge_mutants(
 ) -> GateResult:
     """The whole gate on one change; ``least_seconds`` None: as the policy has it.
 
-    Raises ConfigError where head's file of waivers cannot be read. ``keep``: what was found where something cuts it short.
+    Raises ConfigError where head's file of waivers cannot be read. ``keep``: what was found where something cuts it
+    short.
     """
     today = effects.now().date()
     files = [

@@ -29,7 +29,10 @@ def make(here: Path) -> Path:
 
 
 def remember(here: Path, paths: Iterable[Path]) -> None:
-    """Note reports that were written into the project: they are no change of its own. Where that cannot be, nothing happens."""
+    """Note reports that were written into the project: they are no change of its own.
+
+    Where that cannot be, nothing happens.
+    """
     try:
         root = here.resolve()
         names = [path.resolve().relative_to(root).as_posix() for path in paths if path.resolve().is_relative_to(root)]

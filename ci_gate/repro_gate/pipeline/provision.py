@@ -217,7 +217,9 @@ class Provider:
 
 
 def activated(variables: Mapping[str, str], python: str) -> dict[str, str]:
-    """With the programs of an environment first on PATH: tests call what was installed for them (mypy, ruff) by name."""
+    """With the programs of an environment first on PATH: tests call what was installed for them (mypy, ruff) by
+    name.
+    """
     programs = (str(Path(python).parent), variables.get("PATH", ""))
     return {**variables, "PATH": os.pathsep.join(each for each in programs if each)}
 

@@ -119,7 +119,9 @@ def assigned(units: Sequence[Unit], shards: int) -> list[list[str]]:
 
 
 def grouped(tests: Mapping[str, int], seconds: Mapping[str, float]) -> list[tuple[tuple[str, ...], float]]:
-    """Files (with their numbers of tests) in order, packed so that each group has about the same work, and that work."""
+    """Files (with their numbers of tests) in order, packed so that each group has about the same work,
+    and that work.
+    """
     weights = {file: seconds.get(file, 0.0) or float(number) for file, number in tests.items()}
     least = sum(weights.values()) / MOST_UNITS
     groups: list[tuple[tuple[str, ...], float]] = []
@@ -166,7 +168,10 @@ def read_shard(data: bytes) -> Shard:
 
 
 def merge(plan: Plan, shards: Iterable[tuple[str, Shard]]) -> Merged:
-    """All shards (each with the name of its file) as one report, in any order. Raises ShardsIncomplete or EvidenceRefused."""
+    """All shards (each with the name of its file) as one report, in any order.
+
+    Raises ShardsIncomplete or EvidenceRefused.
+    """
     notes: list[str] = []
     latest = _latest(plan, shards, notes)
     problems = list(_problems(plan, latest))

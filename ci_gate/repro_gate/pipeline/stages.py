@@ -34,9 +34,10 @@ _ALONE = 0.2  # and where none does: what happens is heard at once, and a wait t
 class LabBench:
     """A ``Bench`` over labs. Leave it by ``close``: it ends every process and removes every copy.
 
-    ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in. ``only_recorded``: nobody
-    asks for watched lines or for counters, so nothing is watched, and head's tests are forked where they are recorded.
-    ``differing`` are the paths whose texts are not those of base; None where nobody knows, or where pytest is set up otherwise.
+    ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in. ``only_recorded``:
+    nobody asks for watched lines or for counters, so nothing is watched, and head's tests are forked where they are
+    recorded. ``differing`` are the paths whose texts are not those of base; None where nobody knows, or where pytest is
+    set up otherwise.
     """
 
     project: Project
@@ -97,7 +98,9 @@ class LabBench:
         return found
 
     def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:
-        """Run the requests, those of different stages at the same time; of trees made for one, as many as there are jobs."""
+        """Run the requests, those of different stages at the same time;
+        of trees made for one, as many as there are jobs.
+        """
         ended: list[TestRun] = []
         jobs = [
             Job(experiment=each.experiment, mode=each.mode, files=each.files, on_run=ended.append) for each in requests
@@ -117,7 +120,10 @@ class LabBench:
         return [job.result for job in jobs if job.result is not None]
 
     def _submit(self, waiting: Sequence[tuple[Job, Request]], labs: dict[int, Lab]) -> list[tuple[Job, Request]]:
-        """Give to labs what may be begun now; returns the rest. A tree of its own each means a process of its own each."""
+        """Give to labs what may be begun now; returns the rest.
+
+        A tree of its own each means a process of its own each.
+        """
         working = sum(1 for stage, lab in self._labs.items() if stage.replaced and lab.busy)
         left = []
         for job, request in waiting:
@@ -213,9 +219,9 @@ class LabBench:
         return self._labs[stage]
 
     def _inherit(self, stage: Stage, lab: Lab) -> None:
-        """What was compiled of the same files: of the same side, or of base. Never what a change compiled for base's tree.
+        """What was compiled of the same files: of the same side, or of base.
 
-        Of the same side also where pytest's root is.
+        Never what a change compiled for base's tree. Of the same side also where pytest's root is.
         """
         own = self._compiled.get((stage.environment, stage.side.origin))
         of_base = self._compiled.get((stage.environment, Side.CONTROL))
@@ -230,7 +236,9 @@ class LabBench:
         return _RECORDED if self.only_recorded and stage == _HEAD else stage
 
     def _close_idle(self) -> None:
-        """Remove the oldest trees that were made, run in fresh processes and are done with: there may be one for each mutant."""
+        """Remove the oldest trees that were made, run in fresh processes and are done with:
+        there may be one for each mutant.
+        """
         collected = {stage for stage, _conditions in self._collected}
         idle = [each for each, lab in self._labs.items() if each.replaced and each not in collected and not lab.busy]
         for stage in idle[: max(0, len(idle) - _MOST_MADE)]:

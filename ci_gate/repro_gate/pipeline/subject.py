@@ -52,7 +52,8 @@ _VERSION_FILE = re.compile(r"_*version(\.[a-z]+)?", re.IGNORECASE)
 class Subject:
     """A change with its trees: base as it is (CONTROL), base with head's tests (BASE), and head.
 
-    Lines are numbers that can run; ``test_files`` are those of tests that are not called so; ``facts`` are the fields of a gate's ``Case`` that git knows.
+    Lines are numbers that can run; ``test_files`` are those of tests that are not called so; ``facts`` are the fields
+    of a gate's ``Case`` that git knows.
     """
 
     pair: Pair
@@ -69,7 +70,9 @@ class Subject:
 
     @property
     def differing_paths(self) -> frozenset[str] | None:
-        """Every path that is not on both sides as it is on one; None where pytest may have been set up in another way."""
+        """Every path that is not on both sides as it is on one;
+        None where pytest may have been set up in another way.
+        """
         paths = {path for change in self.changes for path in (change.path, change.old_path) if path}
         if self.facts["test_settings"] or any(PurePosixPath(path).name == "conftest.py" for path in paths):
             return None
@@ -181,7 +184,9 @@ def _other_test_files(repository: Repository, pair: Pair, layout: Layout) -> lis
 def write_trees(
     repository: Repository, base: str, head: str, overlay: Overlay | None, directory: Path, *, max_bytes: int
 ) -> tuple[dict[Side, Path], tuple[str, ...]]:
-    """Base as it is, base under the overlay if there is one, and head, below ``directory``; and notes on what they lack."""
+    """Base as it is, base under the overlay if there is one, and head, below ``directory``;
+    and notes on what they lack.
+    """
     commits = {Side.CONTROL: base, Side.BASE: base, Side.HEAD: head}
     if overlay is None:
         del commits[Side.BASE]

@@ -156,7 +156,10 @@ def _manifest(
 
 
 def mutant_of(survivor: Survivor, data: bytes, commit: str = "") -> tuple[Mutant, str]:
-    """The mutant of a capsule, and the text that it is made of. Raises CapsuleRefused where the file is not ``commit``'s."""
+    """The mutant of a capsule, and the text that it is made of.
+
+    Raises CapsuleRefused where the file is not ``commit``'s.
+    """
     source, text = survivor.texts(data, commit)
     line = survivor.patch.line
     mutant = Mutant(

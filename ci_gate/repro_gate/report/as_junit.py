@@ -1,8 +1,8 @@
 """JUnit XML: one testcase per test, for dashboards that know nothing else.
 
 Belongs here: the mapping of verdicts to failure, error and skipped, named as pytest names its own
-testcases. A test that passed and failed without being confirmed is an error: it must be seen. Does not belong here: any further fact; report.json holds all. Non-ASCII is written as
-character references, so that any file encoding will do.
+testcases. A test that passed and failed without being confirmed is an error: it must be seen. Does not belong here: any
+further fact; report.json holds all. Non-ASCII is written as character references, so that any file encoding will do.
 """
 
 from __future__ import annotations

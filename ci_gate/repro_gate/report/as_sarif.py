@@ -49,7 +49,10 @@ class _Ended:
 
 
 def write_check(report: CheckReport, stream: TextIO, prefix: str = "", steps: Mapping[str, str] | None = None) -> None:
-    """Write a check. ``prefix`` is the project's directory in the repository, ``steps`` the next step of each reason."""
+    """Write a check.
+
+    ``prefix`` is the project's directory in the repository, ``steps`` the next step of each reason.
+    """
     ended = _Ended(
         kind="check",
         judged=report.verdict is not GateVerdict.INCONCLUSIVE,

@@ -29,7 +29,9 @@ Quoting = Callable[[str], str]
 
 
 def lines(report: MutationReport, code: Quoting, sentence: Quoting, step: str) -> Iterator[str]:
-    """The part of a page; ``code`` quotes code, ``sentence`` a sentence of ours that may hold some; ``step`` comes next."""
+    """The part of a page; ``code`` quotes code, ``sentence`` a sentence of ours that may hold some;
+    ``step`` comes next.
+    """
     by_id = {each.mutant.id: each for each in report.tested}
     for name in report.shown:
         if name in by_id:

@@ -372,7 +372,10 @@ def read(data: bytes) -> CheckReport | FlakeReport:
 
 
 def strict_json(data: bytes) -> Any:
-    """The value in ``data``. Raises ValueError where it is too large or no strict JSON: keys twice, NaN, nested too deeply."""
+    """The value in ``data``.
+
+    Raises ValueError where it is too large or no strict JSON: keys twice, NaN, nested too deeply.
+    """
     if len(data) > LARGEST:
         raise ValueError(f"it has more than {LARGEST >> 20} MiB")
     try:

@@ -144,7 +144,10 @@ class _AccountLine(Part):
 
 
 class Mutation(Part):
-    """The part ``mutation`` of a gate. Counts and lists that follow from the mutants are not believed, but made again."""
+    """The part ``mutation`` of a gate.
+
+    Counts and lists that follow from the mutants are not believed, but made again.
+    """
 
     tested: Annotated[list[_Tested], Field(max_length=MANY)]
     survivors: Texts

@@ -40,8 +40,8 @@ class Severity(enum.StrEnum):
 class Remark:
     """A sentence, the rule behind it, the test that it is about, and its place, if there is one.
 
-    ``path`` is relative to the repository; ``failure`` is the fingerprint of what was seen (of a survivor: its id). Text is
-    as visible as ``words.visible`` makes it, on one line.
+    ``path`` is relative to the repository; ``failure`` is the fingerprint of what was seen (of a survivor: its id).
+    Text is as visible as ``words.visible`` makes it, on one line.
     """
 
     severity: Severity

@@ -162,7 +162,9 @@ class Bubblewrap(Local):
 
 
 def _hosts(base: Path, name: str) -> Path:
-    """The machine's table of hosts and the sandbox's own name: without an entry asking for it would go to the network."""
+    """The machine's table of hosts and the sandbox's own name:
+    without an entry asking for it would go to the network.
+    """
     path = base / "hosts"
     known = _HOSTS.read_text(encoding="utf-8", errors="replace")
     path.write_text(f"{known.rstrip()}\n127.0.0.1 {name}\n::1 {name}\n", encoding="utf-8")

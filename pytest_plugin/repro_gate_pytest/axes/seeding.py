@@ -45,7 +45,9 @@ class Seeds:
             self._by_fixture.setdefault(self._setting_up[-1], set()).add(generator)
 
     def lend(self, generator: str, state: Hashable, index: int | None = None) -> None:
-        """The project has read the state of a stream of ours: the generator ``index`` of this kind, or the global one."""
+        """The project has read the state of a stream of ours:
+        the generator ``index`` of this kind, or the global one.
+        """
         if self.watching():
             self._lent[generator, state] = index
 

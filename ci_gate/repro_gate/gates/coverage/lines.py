@@ -25,7 +25,9 @@ _DISTRUSTED = "only tests that failed or are flaky run it"
 
 @dataclass(frozen=True)
 class Believed:
-    """A recording, and the tests of it whose coverage counts: those that did not fail, and are not known to be flaky."""
+    """A recording, and the tests of it whose coverage counts:
+    those that did not fail, and are not known to be flaky.
+    """
 
     recording: Recording
     flaky: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """Lines that the change leaves as they are, that base's tests ran and head's do not. Pure.
 
-Belongs here: carrying base's lines over to head, and comparing what ran there. A line that moved, or of which only white
-space changed, is carried over, too: so a change hides nothing by moving it.
+Belongs here: carrying base's lines over to head, and comparing what ran there. A line that moved, or of which only
+white space changed, is carried over, too: so a change hides nothing by moving it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def lost_lines(
 ) -> tuple[LostLine, ...]:
     """The lost lines, in order. ``judged`` are changed lines: a statement of theirs is no unchanged one.
 
-    ``text_of`` gives the text of an unchanged file of the product, by its path, ``module_of`` the name it is imported by.
+    ``text_of`` gives the text of an unchanged file of the product, by its path, ``module_of`` the name it is imported
+    by.
     """
     taken = {(line.path, line.statement) for line in judged if line.statement}
     changed = {file.base_path: file for file in files if file.base is not None}

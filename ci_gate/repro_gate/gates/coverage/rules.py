@@ -28,8 +28,8 @@ _ROOT = "/project"  # patterns are made absolute, as coverage.py does it, below 
 class Rules:
     """A project's rules. ``exclude`` and ``partial`` are expressions; ``inside`` is where it is in the tree.
 
-    ``source`` are directories or packages, ``include``, ``reported`` (both must name a file) and ``omit`` patterns; ``branches`` False: only lines are
-    asked for. ``file`` is where all of this was read, or empty.
+    ``source`` are directories or packages, ``include``, ``reported`` (both must name a file) and ``omit`` patterns;
+    ``branches`` False: only lines are asked for. ``file`` is where all of this was read, or empty.
     """
 
     exclude: str
@@ -73,7 +73,8 @@ class Rules:
 
 
 def read_rules(tree: Path, inside: str = "", named: str = "") -> Rules:
-    """The rules of the project in the directory ``inside`` of a tree; ``named``: the file that its tests' own options name.
+    """The rules of the project in the directory ``inside`` of a tree; ``named``: the file that its tests' own options
+    name.
 
     Raises ConfigError for a file that coverage.py refuses, and MissingTool without coverage.py.
     """

@@ -1,6 +1,7 @@
 """The instrumented runs: one of head, one of base, and both again where something was lost.
 
-Belongs here: asking a bench for them, and what makes one that can be believed. Does not belong here: what the lines mean.
+Belongs here: asking a bench for them, and what makes one that can be believed. Does not belong here: what the lines
+mean.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def record_believed(bench: Bench, side: Side, limits: Limits, flaky: frozenset[s
 
 
 def _undisturbed(bench: Bench, request: Request, runs: Sequence[TestRun]) -> list[TestRun]:
-    """The runs; who failed and started processes is asked again with these left alone: it may look at their environment."""
+    """The runs; who failed and started processes is asked again with these left alone:
+    it may look at their environment.
+    """
     failed = [run.id for run in runs if run.outcome is Outcome.FAILED and run.evidence and run.evidence.children]
     if not failed:
         return list(runs)

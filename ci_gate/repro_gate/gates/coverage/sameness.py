@@ -47,8 +47,8 @@ class ChangedFile:
 class Logical:
     """A logical line of a text: its lines, its tokens as text, and the function or class that it is in or begins.
 
-    ``within``: the first lines of the headers of all blocks around it, from the outermost. ``same`` is equal for what is
-    the same code, however it is written.
+    ``within``: the first lines of the headers of all blocks around it, from the outermost. ``same`` is equal for what
+    is the same code, however it is written.
     """
 
     first: int
@@ -64,7 +64,9 @@ class Logical:
 
     @property
     def same(self) -> str:
-        """Its syntax tree, without quotes, parentheses and commas that mean nothing; its tokens where it is none alone."""
+        """Its syntax tree, without quotes, parentheses and commas that mean nothing; its tokens where it is none
+        alone.
+        """
         if len(self.key) > _LONGEST_PARSED:
             return self.key
         try:

@@ -79,7 +79,9 @@ class Structure:
 
     @cached_property
     def spoken(self) -> frozenset[int]:
-        """The lines that hold more than a comment or white space: inside of a string, those that look like it as well."""
+        """The lines that hold more than a comment or white space:
+        inside of a string, those that look like it as well.
+        """
         tokens = tokenize.generate_tokens(io.StringIO(self._plain).readline)
         told = (each for each in tokens if each.type not in _SILENT)
         return frozenset(line for each in told for line in range(each.start[0], each.end[0] + 1))

@@ -1,6 +1,7 @@
 """The coverage gate: the tests of head run what the change adds, and what base's tests ran they still run.
 
-Belongs here: what the measured lines mean for the change. Does not belong here: running (runs), and states of lines (lines).
+Belongs here: what the measured lines mean for the change. Does not belong here: running (runs), and states of lines
+(lines).
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ NEXT_STEP = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """A change as this gate sees it; ``same`` is what of it is no new code. ``text_of`` has the texts of the product's unchanged files,
-    ``module_of`` the name that a file of it is imported by.
+    """A change as this gate sees it; ``same`` is what of it is no new code. ``text_of`` has the texts of the product's
+    unchanged files, ``module_of`` the name that a file of it is imported by.
 
     ``matters``: the change touches the product, tests or settings, so that coverage can differ. ``flaky`` are tests
     that were found to be so; ``minimum`` is the share of changed statements that is asked for, in percent.

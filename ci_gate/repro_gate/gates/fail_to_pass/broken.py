@@ -1,4 +1,5 @@
-"""What a reader is told of base's own failures, and of a head that pytest does not start on: pytest's own last words. Pure.
+"""What a reader is told of base's own failures, and of a head that pytest does not start on: pytest's own last words.
+Pure.
 
 Belongs here: a finding for each of the first few, and lists of ids that end. Does not belong
 here: which failures break base (protocol).

@@ -80,9 +80,10 @@ class Case:
     """A change as the gate sees it. Paths are relative to the tree and posix.
 
     ``packages`` are the product's own top-level names; ``test_data`` changed files below test
-    roots (or matched by a declared glob) that are no Python; ``documents`` changed documentation; ``package_data`` data of the
-    product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked for;
-    ``unbuilt`` says why the product must be built where nothing builds it; ``text`` gives the text of a file of head.
+    roots (or matched by a declared glob) that are no Python; ``documents`` changed documentation; ``package_data`` data
+    of the product; ``network_allowed`` ids that may use the network; ``narrowed``: only some of head's tests were asked
+    for; ``unbuilt`` says why the product must be built where nothing builds it; ``text`` gives the text of a file of
+    head.
     """
 
     base_sha: str
@@ -142,8 +143,9 @@ class Stage:
     """A tree in a state: a side, names it may lack, files replaced or added, whose environment it runs in.
 
     ``restored`` are paths that are as on base, or gone as there; ``replaced`` holds paths and texts. ``environment``
-    is HEAD unless base's own dependencies are asked for (then BASE). ``recorded``: all lines and branches of the product
-    are told, in place of watched lines, unless ``offspring`` is False also those of child processes. ``watched`` False: nobody asks for more than outcomes.
+    is HEAD unless base's own dependencies are asked for (then BASE). ``recorded``: all lines and branches of the
+    product are told, in place of watched lines, unless ``offspring`` is False also those of child processes.
+    ``watched`` False: nobody asks for more than outcomes.
     """
 
     side: Side

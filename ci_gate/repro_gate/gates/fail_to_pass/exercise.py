@@ -83,7 +83,9 @@ def looks_at_text(case: Case, seen: Iterable[Evidence]) -> bool:
 
 
 def unread(case: Case, runs: Iterable[TestRun], head: Collection) -> frozenset[str]:
-    """Changed package data that nothing was seen to open, beside changed code: whether it is there is all one can ask."""
+    """Changed package data that nothing was seen to open, beside changed code:
+    whether it is there is all one can ask.
+    """
     if not watched(case.product, head=True) and not watched(case.product, head=False):
         return frozenset()
     seen = [run.evidence for run in runs if run.evidence is not None]

@@ -217,13 +217,17 @@ def _fails(run: TestRun) -> bool:
 
 
 def surrounded_stage(case: Case, beside: frozenset[str] = frozenset()) -> Stage:
-    """Base's product in head's surroundings; what the product says its version is belongs to these, and data ``beside``."""
+    """Base's product in head's surroundings; what the product says its version is belongs to these,
+    and data ``beside``.
+    """
     texts = [(each.path, with_sayings(each.base, each.head)) for each in case.product]
     return _with_bases_product(case, Side.SURROUNDED, texts, beside)
 
 
 def named_stages(case: Case) -> Iterator[Stage]:
-    """Base's product with head's names; where no import survives that, with constants that are made by calls as well."""
+    """Base's product with head's names; where no import survives that,
+    with constants that are made by calls as well.
+    """
     elsewhere = Elsewhere.of((each.base, each.head) for each in case.product)
     names = surface(case.product, case.packages)
     known = [(each, passed_on(each, names)) for each in case.product]

@@ -25,7 +25,8 @@ _EXPORTS = "__all__"
 # Stands for a constant: it equals nothing, and a test that stumbles over it tells its name.
 NO_VALUE = "NoValue"
 _OBJECT = f"type({NO_VALUE!r}, (), {{}})()"
-# Stands for what a module passes on: it can be called, caught and asked for its instances, and none of it leads anywhere.
+# Stands for what a module passes on: it can be called, caught and asked for its instances, and none of it leads
+# anywhere.
 _PASSED_ON = f"type({NO_VALUE!r}, (Exception,), {{'__new__': lambda *_, **__: {_OBJECT}}})"
 _Said = (ast.Assign, ast.AnnAssign)
 _CLOSED = re.compile(r"Enum|Flag|TypedDict|NamedTuple|Protocol")

@@ -61,7 +61,8 @@ _ARGUMENTS = re.compile(
 )
 _NO_FIXTURE = re.compile(r"fixture '(?P<name>\w+)' not found")
 _TEST_MODULE = re.compile(r"(?:^|\.)(?:tests?|testing|conftest|test_\w+|\w+_test)\.")
-# Of a name that the test lacks, of the machine, or a test's word that all is over; any other exception is about a value.
+# Of a name that the test lacks, of the machine, or a test's word that all is over; any other exception is about a
+# value.
 _NO_VALUES = frozenset(
     {"NameError", "ImportError", "MemoryError", "SystemError", "_pytest.outcomes.Exit", "bdb.BdbQuit"}
 )

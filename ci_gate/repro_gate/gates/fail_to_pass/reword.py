@@ -2,9 +2,9 @@
 
 Belongs here: the text edit. Between any two tokens of a line stands one more space, comments are
 gone, and each function begins with a statement that does nothing, so text, size and bytecode all
-differ; docstrings that differ from base's are the same in escapes. What base said in place of it stands there, too, in code that never runs: whoever asks that
-it be gone looks at the text as well. A test that fails on this does so, whichever way it reads.
-Lines keep their numbers wherever they can.
+differ; docstrings that differ from base's are the same in escapes. What base said in place of it stands there, too, in
+code that never runs: whoever asks that it be gone looks at the text as well. A test that fails on this does so,
+whichever way it reads. Lines keep their numbers wherever they can.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def _differs(old: Function, new: Function) -> bool:
 
 
 def _said_by(function: Function, text: str) -> str:
-    """An expression with the text, constants, names and expressions of a function, never evaluated beyond its first word."""
+    """An expression with the text, constants, names and expressions of a function,
+    never evaluated beyond its first word.
+    """
     words = [repr(ast.get_source_segment(text, function) or "")]
     for node in ast.walk(function):
         plain = isinstance(node, _PLAIN) and not any(_binds(each) for each in ast.walk(node))

@@ -29,7 +29,9 @@ NEUTRAL = Conditions()
 
 
 class Stopped(Exception):
-    """Nothing further can be learnt: the answer for the whole change is this reason; ``details`` is what pytest said."""
+    """Nothing further can be learnt: the answer for the whole change is this reason;
+    ``details`` is what pytest said.
+    """
 
     def __init__(self, reason: ReasonCode, text: str, details: str = "") -> None:
         super().__init__(text)

@@ -85,7 +85,9 @@ class Judge:
     confirmed: int = 0
 
     def asks(self, suspect: Suspect, kind: str) -> bool:
-        """Whether the test's own code asks for ``docs``, ``annotations``, ``code`` or ``files``, or what the change has it read."""
+        """Whether the test's own code asks for ``docs``, ``annotations``, ``code`` or ``files``,
+        or what the change has it read.
+        """
         item = self.items.get(suspect.id)
         return (item is not None and kind in item.asks) or kind in self._asked_by_texts(suspect)
 

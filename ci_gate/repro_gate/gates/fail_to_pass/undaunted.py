@@ -1,4 +1,5 @@
-"""A test file that goes on where something raises while it is imported: who passes there does not need what raised. Pure.
+"""A test file that goes on where something raises while it is imported: who passes there does not need what raised.
+Pure.
 
 Belongs here: the edit of one test file, by its syntax. Does not belong here: who is held to it (lookalikes). Lines do
 not keep their numbers.

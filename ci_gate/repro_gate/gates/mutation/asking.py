@@ -44,7 +44,9 @@ class Asking:
         return self._request(mutant, way, tests, self.case.texts[mutant.file], patience=patience)
 
     def raising(self, mutant: Mutant, way: Way, tests: Sequence[str], until: frozenset[str]) -> Request:
-        """The tests, until one of ``until`` fails, with code that raises at once: the mutant's function, or on disk the whole module."""
+        """The tests, until one of ``until`` fails, with code that raises at once: the mutant's function, or on disk the
+        whole module.
+        """
         text = self.case.texts[mutant.file]
         text = text if way is Way.FORK else _RAISES + text
         return self._request(mutant, way, tests, text, raising=True, until=until)

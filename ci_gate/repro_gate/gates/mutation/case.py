@@ -25,12 +25,13 @@ SILENT = (Outcome.SKIPPED, Outcome.XFAILED, Outcome.XPASSED)
 class Case:
     """A change as the gate sees it. Paths are relative to the tree and posix.
 
-    ``mutants`` stand in the order in which they are to be tried; ``beyond`` are further ones, without texts, for which there is no room. ``covering`` gives the tests that run a mutant's lines
-    (of one that runs at import: any line of its file), in collection order. ``outcomes`` and ``seconds`` are the
-    instrumented run's, in collection order; ``covered`` are whole statements that tests ran in it, ``lines_at_import``
-    those that ran while modules were imported, ``lines_in_children`` those that only child processes ran. ``texts`` are head's; ``changed`` the changed lines with their text, and
-    ``unmutated`` why some of them got no mutant. ``remarks`` are findings of the waivers' readers. ``report`` is where
-    report.json will be, seen from where the user is, or empty.
+    ``mutants`` stand in the order in which they are to be tried; ``beyond`` are further ones, without texts, for which
+    there is no room. ``covering`` gives the tests that run a mutant's lines (of one that runs at import: any line of
+    its file), in collection order. ``outcomes`` and ``seconds`` are the instrumented run's, in collection order;
+    ``covered`` are whole statements that tests ran in it, ``lines_at_import`` those that ran while modules were
+    imported, ``lines_in_children`` those that only child processes ran. ``texts`` are head's; ``changed`` the changed
+    lines with their text, and ``unmutated`` why some of them got no mutant. ``remarks`` are findings of the waivers'
+    readers. ``report`` is where report.json will be, seen from where the user is, or empty.
     """
 
     mutants: tuple[Mutant, ...]
@@ -57,7 +58,9 @@ class Case:
         return self.outcomes.get(test) is Outcome.PASSED and test not in self.flaky
 
     def may_break_its_silence(self, test: str) -> bool:
-        """Whether a test that says nothing on head, since it is skipped or expected to fail, can only be heard by failing."""
+        """Whether a test that says nothing on head, since it is skipped or expected to fail, can only be heard by
+        failing.
+        """
         return self.outcomes.get(test) in SILENT and test not in self.flaky
 
     def is_heard(self, test: str) -> bool:
@@ -92,9 +95,11 @@ class Case:
         )
 
     def in_company(self, tests: Sequence[str], last: str, way: Way, spared: Iterable[str] = ()) -> tuple[str, ...]:
-        """A test behind those of ``tests`` and its neighbours that the suite has before it; of these as many as are cheap.
+        """A test behind those of ``tests`` and its neighbours that the suite has before it; of these as many as are
+        cheap.
 
-        On disk a process collects the files of ``tests`` alone: others may be long in coming. ``spared`` are no company.
+        On disk a process collects the files of ``tests`` alone: others may be long in coming. ``spared`` are no
+        company.
         """
         suite = self.suite
         before = suite[: suite.index(last)] if last in suite else ()
@@ -120,8 +125,8 @@ class Case:
 class Policy:
     """How much is run and how strict the answer is. ``clock`` tells monotonic seconds, ``today`` judges waivers.
 
-    ``allowed_survivors`` None: any number, which are shown; ``min_score`` is a share from 0 to 1 or None. A test may take
-    ``factor`` times what it took, and at least ``least_seconds``. ``batch`` mutants are in flight at a time.
+    ``allowed_survivors`` None: any number, which are shown; ``min_score`` is a share from 0 to 1 or None. A test may
+    take ``factor`` times what it took, and at least ``least_seconds``. ``batch`` mutants are in flight at a time.
     """
 
     today: datetime.date

@@ -23,8 +23,8 @@ class Ground:
     """What a mutant stands on: its tests, and which of them may speak. ``why`` is why nothing can be learnt, or empty.
 
     ``eligible`` ones passed, ``silent`` ones were skipped or expected to fail: those tell something only by failing.
-    ``exposed`` are tests that do not pass when so selected, though nothing is mutated; ``uncollected`` files that cannot be
-    collected. ``unsteady``: a process has tests that head's run had not, so other ones are no sign.
+    ``exposed`` are tests that do not pass when so selected, though nothing is mutated; ``uncollected`` files that
+    cannot be collected. ``unsteady``: a process has tests that head's run had not, so other ones are no sign.
     """
 
     tests: tuple[str, ...]
@@ -65,7 +65,10 @@ class Controls:
         return found
 
     def spare_null(self, mutants: Iterable[Mutant], way: Way, seen: Observed) -> None:
-        """Where every test passed with these mutants there is nothing that a null control could excuse. None is run then."""
+        """Where every test passed with these mutants there is nothing that a null control could excuse.
+
+        None is run then.
+        """
         for mutant in mutants:
             tests = self.asking.case.selection(mutant, way)
             self._grounds.setdefault(_key(mutant, tests, way), self._ground(seen, tests))

@@ -20,9 +20,10 @@ _ENDS_ITS_PROCESS = (Outcome.TIMEOUT, Outcome.CRASHED)
 class Observed:
     """The worst report of each test. ``broken`` says why the experiment as a whole tells nothing, or is empty.
 
-    ``gone``: since its process ended, and not since somebody wrote the reports. ``trusted`` are the tests until the first that ended its process: those after it ran in a new one, without what ran
-    before. ``swapped`` False: the code was not exchanged, so the mutant was not there. ``others`` are tests that the
-    process collected, and that nobody asked for; ``uncollected`` are files that it could not collect.
+    ``gone``: since its process ended, and not since somebody wrote the reports. ``trusted`` are the tests until the
+    first that ended its process: those after it ran in a new one, without what ran before. ``swapped`` False: the code
+    was not exchanged, so the mutant was not there. ``others`` are tests that the process collected, and that nobody
+    asked for; ``uncollected`` are files that it could not collect.
     """
 
     runs: Mapping[str, TestRun]

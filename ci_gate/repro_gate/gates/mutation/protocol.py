@@ -161,7 +161,10 @@ class _Run:
         self.for_suite += waiting[Way.SUITE]
 
     def _whole_suite(self) -> None:
-        """All at once first. Then as many as fit one after the other: how many really run at once is the bench's affair."""
+        """All at once first.
+
+        Then as many as fit one after the other: how many really run at once is the bench's affair.
+        """
         waiting = self.for_suite
         if waiting and self.policy.clock() + self._of_suite(waiting[0]) < self.deadline:
             settled = self.trials.all_missed(waiting)
@@ -190,7 +193,9 @@ class _Run:
         return self.trials.asking.seconds(self.case.selection(mutant, Way.SUITE))
 
     def _kept(self) -> float:
-        """Seconds that are kept for the whole suite, so that some survivors of a change with thousands of mutants are told."""
+        """Seconds that are kept for the whole suite,
+        so that some survivors of a change with thousands of mutants are told.
+        """
         if not self.for_suite:
             return 0.0
         needed = 2 * self._of_suite(self.for_suite[0]) + self.on_disk  # with its null control, and processes that start
@@ -229,7 +234,9 @@ class _Run:
         return True
 
     def _asks_too_few(self, mutant: Mutant, settled: Settled) -> bool:
-        """Whether a test that was not asked on disk could notice it: by what runs at import, or by what another left."""
+        """Whether a test that was not asked on disk could notice it:
+        by what runs at import, or by what another left.
+        """
         if self.case.runs_at_import(mutant) or settled.exposed:
             return True
         return settled.missed is not None and self.case.selection(mutant, Way.DISK) != self.case.suite

@@ -120,7 +120,8 @@ class Trials:
                 return self._alone(trial, way)
 
     def _again(self, trials: Sequence[_Trial], way: Way) -> dict[str, Settled]:
-        """The second time, up to the test that failed, behind its neighbours. Where it passes now, all tests twice: others may fail both times.
+        """The second time, up to the test that failed, behind its neighbours. Where it passes now, all tests twice:
+        others may fail both times.
 
         What only fails without the tests that the suite has before it is no kill: then the whole suite is asked.
         """
@@ -148,7 +149,8 @@ class Trials:
     def _credited(self, trial: _Trial, seen: Observed, way: Way) -> tuple[str, ...]:
         """Who has the kill: an older test before it that fails as well has it, though it runs none of the lines.
 
-        It reads what another test left in a cache or a fixture. Nobody had tried it in this company: a null run says if it passes there.
+        It reads what another test left in a cache or a fixture. Nobody had tried it in this company: a null run says if
+        it passes there.
         """
         case, killer = self.asking.case, trial.reading.tests[0]
         older = [test for test in seen.runs if case.may_tell(test) and not self._is_new(test) and seen.failed(test)]
@@ -173,7 +175,9 @@ class Trials:
         )
 
     def _until(self, ground: Ground, way: Way) -> frozenset[str]:
-        """Whose failure ends a run. In the suite's own order an older test may be behind the change's: it gets the kill."""
+        """Whose failure ends a run. In the suite's own order an older test may be behind the change's: it gets the
+        kill.
+        """
         return ground.telling.difference(self.asking.case.new_tests) if way is Way.SUITE else ground.telling
 
     def _read(self, seen: Observed, ground: Ground, way: Way) -> Reading:
@@ -202,7 +206,9 @@ class Trials:
         return [observe(result, tests) for result, tests in zip(results, runs, strict=True)]
 
     def _as_collected(self, trial: _Trial, way: Way) -> Settled:
-        """Tests are gone with it, others may have come: then what pytest makes of those that are there is the answer."""
+        """Tests are gone with it, others may have come: then what pytest makes of those that are there is the
+        answer.
+        """
         exposed = self._covering(trial.mutant, trial.ground)
         mutant, tests, case = trial.mutant, trial.ground.tests, self.asking.case
         texts = (case.texts[mutant.file], mutant.text, mutant.text)

@@ -1,6 +1,7 @@
 """Waivers: which mutants a person let live, until when, and what a reader must hear of it. Pure.
 
-Belongs here: whether a waiver counts today. Does not belong here: reading waivers (mutants), and their number (verdict).
+Belongs here: whether a waiver counts today. Does not belong here: reading waivers (mutants), and their number
+(verdict).
 """
 
 from __future__ import annotations
