@@ -11,7 +11,8 @@ import pytest
 from tests.action.conftest import FIXED, parents
 from tests.action.stage import CHECKOUT, ROOT, Stage
 from tests.github_api import events
-from tests.github_api.server import READONLY, WRITE, GitHub
+from tests.github_api.memory import READONLY, WRITE
+from tests.github_api.server import GitHub
 
 Merged = Callable[[dict[str, str]], Path]
 

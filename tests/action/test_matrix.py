@@ -21,7 +21,8 @@ from tests.action.stage import Stage
 from tests.action.test_gate import gate
 from tests.action.test_reporting import zipped
 from tests.github_api import events
-from tests.github_api.server import BROKEN, HANGING, LIMIT, READONLY, WRITE, GitHub, Trouble
+from tests.github_api.memory import READONLY, WRITE
+from tests.github_api.server import BROKEN, HANGING, LIMIT, GitHub, Trouble
 
 TOKENS = {"write": WRITE, "read-only": READONLY, "none": ""}
 TROUBLES = {"up": "", "rate limit": LIMIT, "server error": BROKEN, "hanging": HANGING}

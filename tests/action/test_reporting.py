@@ -20,7 +20,8 @@ from repro_gate.github.patience import Clock
 from repro_gate.github.remote import connect
 from repro_gate.github.surfaces import LABEL
 from tests.github_api import events
-from tests.github_api.server import BROKEN, HANGING, LIMIT, READONLY, WRITE, GitHub, Trouble
+from tests.github_api.memory import READONLY, WRITE
+from tests.github_api.server import BROKEN, HANGING, LIMIT, GitHub, Trouble
 from tests.unit.test_report_reading import CHECK, SCAN, written
 
 HEAD, BASE = "c" * 40, "b" * 40

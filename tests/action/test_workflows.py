@@ -23,7 +23,8 @@ from tests.action.conftest import FIXED, commit, git, parents, write
 from tests.action.stage import CHECKOUT, DOWNLOAD, ROOT, Played, Stage
 from tests.action.test_reporting import zipped
 from tests.github_api import events
-from tests.github_api.server import WRITE, GitHub
+from tests.github_api.memory import WRITE
+from tests.github_api.server import GitHub
 from tests.unit.test_report_reading import CHECK, written
 
 Merged = Callable[[dict[str, str]], Path]

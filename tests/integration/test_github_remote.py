@@ -16,7 +16,8 @@ from repro_gate.github.annotations import Annotation
 from repro_gate.github.patience import Clock
 from repro_gate.github.remote import CheckRun, Proposal, Remote, connect
 from repro_gate.report.remarks import Severity
-from tests.github_api.server import BROKEN, CLASSIC, HANGING, LIMIT, LOST, READONLY, SECONDARY, WRITE, GitHub, Trouble
+from tests.github_api.memory import CLASSIC, READONLY, WRITE
+from tests.github_api.server import BROKEN, HANGING, LIMIT, LOST, SECONDARY, GitHub, Trouble
 
 SHA = "b" * 40
 MARK = "<!-- repro-gate: report -->"
