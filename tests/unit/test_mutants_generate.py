@@ -333,7 +333,7 @@ def test_a_line_without_a_mutant_has_a_reason() -> None:
         1: Reason.BLANK, 2: Reason.IMPORT, 3: Reason.BLANK, 4: Reason.BLANK, 5: Reason.TYPE_CHECKING,
         6: Reason.TYPE_CHECKING, 7: Reason.NO_OPERATOR, 9: Reason.TYPE, 10: Reason.EXPORTS, 11: Reason.NO_OPERATOR,
         12: Reason.LOGGING, 13: Reason.LOGGING, 14: Reason.WARNING, 15: Reason.NO_OPERATOR, 16: Reason.NO_OPERATOR,
-        17: Reason.PRAGMA, 19: Reason.SAME, 23: Reason.ABSTRACT,
+        17: Reason.PRAGMA, 19: Reason.PRAGMA_NEARBY, 23: Reason.ABSTRACT,
         24: Reason.UNREACHABLE, 25: Reason.REPR, 26: Reason.REPR, 27: Reason.ABSTRACT, 28: Reason.ABSTRACT,
         29: Reason.OVERLOAD, 30: Reason.OVERLOAD, 31: Reason.MAIN, 32: Reason.MAIN, 33: Reason.PLACEHOLDER,
         37: Reason.ANNOTATION,
