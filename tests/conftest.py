@@ -15,11 +15,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import settings
 
 from repro_gate.errors import SandboxUnavailable
 from repro_gate.experiment import Job, Lab, Project, find_tree, visible_environment
 from repro_gate.model import Conditions, Experiment, ExperimentResult, Limits, Mode, Swap
 from repro_gate.sandbox import Bubblewrap, Host, Interpreter, Sandbox, docker, probe
+
+settings.register_profile("suite", deadline=None)  # no test is timed: the machine may be busy
+settings.load_profile("suite")
 
 MARK = "RG_TEST_MARK"
 LIMITS = Limits(test_seconds=30, total_seconds=120)
