@@ -15,7 +15,7 @@ from rich.console import Console
 from repro_gate.cli.mutating import difference, find, run_apply, run_show
 from repro_gate.cli.session import Terminal
 from repro_gate.errors import EvidenceRefused, ReproGateError, UsageError
-from repro_gate.model import MutationReport
+from repro_gate.model import MutantOutcome, MutationReport
 from repro_gate.report import check_json
 from tests.unit.test_mutation_reports import FILE, HINT, REPORT, SOURCE, SURVIVOR, check
 
@@ -73,6 +73,14 @@ def test_show_says_why_a_mutant_was_not_tested_and_who_killed_another(tree: Path
     run_show("killed", tree.parent / "report.json", heard.terminal)
     assert "not tested: equal by design" in heard.out
     assert "killed by tests/test_f.py::test_f[é|1]" in heard.out
+
+
+def test_show_credits_no_test_with_a_crash_outside_of_any(tree: Path, heard: Heard) -> None:
+    why = "killed: crash (the process did not go to its end: not-started)"
+    crashed = dataclasses.replace(SURVIVOR, outcome=MutantOutcome.KILLED, why=why)
+    write_report(tree.parent / "crash.json", dataclasses.replace(REPORT, tested=(crashed,), shown=()))
+    run_show(ID, tree.parent / "crash.json", heard.terminal)
+    assert heard.out.splitlines()[1] == f"killed ({why})"
 
 
 def test_the_difference_of_a_file_with_other_line_ends_has_but_one_line() -> None:

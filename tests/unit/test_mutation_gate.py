@@ -432,6 +432,8 @@ def test_a_mutant_with_which_no_process_starts_is_killed_as_a_crash() -> None:
     found = judged({OLD: catches()}, IMPORT, bench={"ends": ends})
     assert found.outcomes == {"i": "killed"}
     assert "not-started" in found.of("i").why
+    assert found.of("i").killed_by == ()
+    assert found.result.summary.startswith("1 of 1 mutant tested; 1 killed by a crash outside of any test; score 100%")
 
 
 def test_a_mutant_that_no_test_runs_is_not_tried() -> None:

@@ -46,7 +46,14 @@ def results(killed: int = 0, survived: int = 0, timeout: int = 0, inconclusive: 
     }
     outcomes = [outcome for outcome, count in counts.items() for _ in range(count)]
     return tuple(
-        MutantResult(mutant=mutant(f"m{place}", place + 1), outcome=outcome, confirmed=True, tests=3, why="because")
+        MutantResult(
+            mutant=mutant(f"m{place}", place + 1),
+            outcome=outcome,
+            killed_by=(OLD,) if outcome.detected else (),
+            confirmed=True,
+            tests=3,
+            why="because",
+        )
         for place, outcome in enumerate(outcomes)
     )
 
@@ -273,7 +280,7 @@ def test_the_rest_of_the_survivors_is_counted() -> None:
 
 def test_the_line_of_numbers() -> None:
     killed = results(killed=3)
-    new = MutantResult(mutant=mutant("n"), outcome=MutantOutcome.KILLED, by_new_test=True)
+    new = MutantResult(mutant=mutant("n"), outcome=MutantOutcome.KILLED, killed_by=(NEW,), by_new_test=True)
     report = MutationReport(
         tested=(*killed, new, *results(survived=1, timeout=1, inconclusive=1)),
         not_tested=(*untested(Untested.NOT_COVERED, 2), *untested(Untested.BUDGET)),

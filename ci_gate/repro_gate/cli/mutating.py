@@ -145,7 +145,8 @@ def _shown(found: Found) -> Iterator[str]:
     if isinstance(told, NotTested):
         yield f"not tested: {visible(told.why or str(told.reason))}"
     else:
-        by = f" by {visible(', '.join(told.killed_by[:5]))}" if told.killed_by else f" {counted(told.tests, 'test')}"
+        tests = "" if told.outcome.detected else f" {counted(told.tests, 'test')}"
+        by = f" by {visible(', '.join(told.killed_by[:5]))}" if told.killed_by else tests
         yield f"{told.outcome}{by}{f' ({visible(told.why)})' if told.why else ''}"
     if mutant.hint:
         yield visible(mutant.hint)

@@ -70,7 +70,8 @@ class MutantOutcome(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MutantResult:
-    """What became of one mutant. ``killed_by`` are tests that passed without it and failed with it, twice.
+    """What became of one mutant. ``killed_by`` are tests that passed without it and failed with it, twice;
+    empty where pytest itself crashes with it.
 
     ``by_new_test``: only tests of this change kill it. ``confirmed``: seen on disk in a fresh process. ``tests`` is
     how many tests ran against it, ``why`` a sentence where the outcome needs one; ``selection`` are those tests, in
@@ -86,6 +87,11 @@ class MutantResult:
     why: str = ""
     selection: tuple[str, ...] = ()
     capsule: CapsuleRef | None = None
+
+    @property
+    def by_a_crash_outside(self) -> bool:
+        """Whether no test has the kill: with the mutant pytest itself does not start, or ends between two tests."""
+        return self.outcome is MutantOutcome.KILLED and not self.killed_by
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

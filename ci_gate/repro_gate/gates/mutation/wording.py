@@ -58,9 +58,11 @@ def outline(report: MutationReport) -> str:
         parts[0] += f" ({', '.join(f'{count} {reason}' for reason, count in left.items())})"
     killed = [each for each in measured if each.outcome is MutantOutcome.KILLED]
     new = sum(each.by_new_test for each in killed)
+    outside = sum(each.by_a_crash_outside for each in killed)
     counts = {
-        "killed by old tests": len(killed) - new,
+        "killed by old tests": len(killed) - new - outside,
         "killed only by tests of this change": new,
+        "killed by a crash outside of any test": outside,
         "noticed by a timeout": sum(each.outcome is MutantOutcome.TIMEOUT for each in measured),
         "noticed by none": len(report.survivors),
         "inconclusive": len(report.tested) - len(measured),
