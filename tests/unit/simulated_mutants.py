@@ -92,6 +92,8 @@ class MutantBench:
     contradicts: frozenset[str] = frozenset()
     twice: Mapping[str, Outcome] = field(default_factory=dict)
     took: float = 1.0
+    per_second: float = 0.0  # how long a second of the tests, until the first that fails, takes: all one by one
+    seconds: Mapping[str, float] = field(default_factory=dict)
     now: float = 0.0
     collects: Mapping[str, Sequence[str]] = field(default_factory=dict)
     asked: list[list[Request]] = field(default_factory=list)
@@ -106,8 +108,14 @@ class MutantBench:
     def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:
         assert requests, "an empty batch"
         self.asked.append(list(requests))
-        self.now += self.took
-        return [self._result(request, len(requests)) for request in requests]
+        self.now += self.took if not self.per_second else 0.0
+        results = [self._result(request, len(requests)) for request in requests]
+        for result in results:
+            for run in result.runs:
+                self.now += self.per_second * self.seconds.get(run.id, 0.0)
+                if run.outcome.bad and run.id in result.experiment.until:
+                    break
+        return results
 
     def what(self, request: Request) -> str:
         """The mutant in the way, ``raises``, or nothing for head's own code."""
@@ -228,6 +236,6 @@ def judged(
     **changes: Any,
 ) -> Judged:
     """The gate's result for simulated tests and mutants."""
-    simulated = MutantBench(tests=tests, mutants=mutants, **(bench or {}))
+    simulated = MutantBench(tests=tests, mutants=mutants, seconds=changes.get("seconds", {}), **(bench or {}))
     strict = Policy(today=datetime.date(2026, 3, 4), clock=lambda: simulated.now, **(policy or {}))
     return Judged(result=judge(case(tests, mutants, **changes), simulated, strict), bench=simulated)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from repro_gate.model import Mode, Untested, Waiver, Way
 from repro_gate.model.edit import Edit
-from tests.unit.simulated_mutants import FILE, NEW, OLD, case, catches, judged, mutant
+from tests.unit.simulated_mutants import FILE, NEW, OLD, RAISES, case, catches, judged, mutant
 
 OTHER = "tests/test_other.py::test_other"
 A, B = mutant("a"), mutant("b", 3)
@@ -71,6 +71,79 @@ def test_of_more_mutants_than_there_is_time_for_those_that_were_missed_still_mee
     assert "survived" in found.outcomes.values()
     assert len(found.outcomes) + len(found.left) == 500
     assert found.bench.now < 150.0
+
+
+def test_a_batch_of_a_slow_suite_is_as_large_as_its_share_of_the_time() -> None:
+    """Eight mutants at once, with both looks at each, would use up all of the time, and not even one have a result."""
+    many = [mutant(f"m{number}") for number in range(8)]
+    slow = {OLD: catches(*(each.id for each in many[:6]))}
+    found = judged(slow, *many, seconds={OLD: 5.0}, policy={"budget_seconds": 100.0}, bench={"per_second": 1.0})
+    tried = [len({found.bench.what(each) for each in batch} - {"", RAISES}) for batch in found.bench.asked]
+    assert max(tried) <= 2
+    assert list(found.outcomes)[:3] == ["m0", "m1", "m2"]
+    assert found.bench.now <= 100.0
+    assert set(found.left.values()) == {"budget"}
+    assert len(found.outcomes) + len(found.left) == 8
+
+
+def test_a_mutant_whose_tests_take_longer_than_what_is_left_is_not_begun_and_others_are() -> None:
+    slow, quick = mutant("slow"), mutant("quick", 3)
+    tests = {OLD: catches("slow"), OTHER: catches("quick")}
+    found = judged(
+        tests,
+        slow,
+        quick,
+        covering=lambda each: (OLD,) if each is slow else (OTHER,),
+        seconds={OLD: 90.0, OTHER: 0.5},
+        policy={"budget_seconds": 100.0},
+        bench={"per_second": 1.0},
+    )
+    assert (found.outcomes, found.left) == ({"quick": "killed"}, {"slow": "budget"})
+    why = found.report.not_tested[0].why
+    assert why == "its tests take 90 s, and it needs several runs of them: there was too little time"
+    assert found.bench.now < 10.0
+
+
+def test_where_no_mutant_fits_it_is_said_what_each_would_take() -> None:
+    found = judged({OLD: catches("a")}, A, seconds={OLD: 90.0}, policy={"budget_seconds": 60.0})
+    assert found.bench.asked == []
+    assert found.told == ("inconclusive", "budget")
+    (finding,) = found.result.findings
+    assert finding.text == (
+        "there was no time for any mutant (of the first: its tests take 90 s, and it needs several runs of them: there was too little time)"
+    )
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.0, 40.0), st.booleans()), min_size=1, max_size=12),
+    st.floats(1.0, 400.0),
+    st.integers(1, 8),
+)
+def test_the_time_is_kept_but_for_what_one_mutant_may_take(
+    tests: list[tuple[float, bool]], budget: float, batch: int
+) -> None:
+    """Each mutant has a test of its own, of so many seconds, which notices it or does not."""
+    many = [mutant(f"m{number}") for number in range(len(tests))]
+    names = [f"tests/test_{number}.py::test" for number in range(len(tests))]
+    own = dict(zip(many, names, strict=True))
+    seconds = dict(zip(names, (each for each, _ in tests), strict=True))
+    behaviours = {
+        own[each]: catches(*([each.id] if notices else [])) for each, (_, notices) in zip(many, tests, strict=True)
+    }
+    found = judged(
+        behaviours,
+        *many,
+        covering=lambda each: (own[each],),
+        seconds=seconds,
+        new_tests=frozenset(),
+        policy={"budget_seconds": budget, "batch": batch},
+        bench={"per_second": 1.0},
+    )
+    whole = any(each.mode is Mode.FRESH and not each.files for asked in found.bench.asked for each in asked)
+    # What has begun may need two controls and two looks at all of its tests; the whole suite its null control.
+    one = 4 * max(seconds.values()) + (sum(seconds.values()) if whole else 0.0)
+    assert found.bench.now <= 1.25 * budget + one + 2.5  # seconds of neighbours that a second look is behind
+    assert len(found.outcomes) + len(found.left) == len(many)
 
 
 @given(st.text("ab\n", max_size=12), st.text("ab\n", max_size=12))

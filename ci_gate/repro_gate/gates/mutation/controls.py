@@ -64,6 +64,15 @@ class Controls:
             found[mutant.id] = ground
         return found
 
+    def owed(self, tried: Sequence[_Tried], way: Way) -> tuple[float, float]:
+        """Seconds of the null controls that these mutants still need on their tests, and of those that must die,
+        should it take all of their tests.
+        """
+        nulls = {_key(*each, way=way): each[1] for each in tried}
+        must_die = {mutant.file: tests for mutant, tests in tried if (way, mutant.file) not in self._died}
+        missing = (tests for key, tests in nulls.items() if key not in self._grounds)
+        return sum(map(self.asking.seconds, missing)), sum(map(self.asking.seconds, must_die.values()))
+
     def spare_null(self, mutants: Iterable[Mutant], way: Way, seen: Observed) -> None:
         """Where every test passed with these mutants there is nothing that a null control could excuse.
 

@@ -8,8 +8,8 @@ meaning of the whole (verdict). Everything is run through ``Bench``.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from repro_gate.gates.fail_to_pass.case import Bench
@@ -17,6 +17,7 @@ from repro_gate.gates.mutation.account import account
 from repro_gate.gates.mutation.asking import Asking
 from repro_gate.gates.mutation.case import Case, Policy
 from repro_gate.gates.mutation.controls import Controls
+from repro_gate.gates.mutation.pace import Pace
 from repro_gate.gates.mutation.trials import Settled, Trials
 from repro_gate.gates.mutation.verdict import decide
 from repro_gate.gates.mutation.waiving import Waived, applied
@@ -32,6 +33,7 @@ from repro_gate.model import (
 )
 
 _MOST_KEPT = 1 / 3  # of the budget, for the whole suite
+_AT_A_TIME = 1 / 10  # of the budget, for mutants of a batch but the first: so results come from early on
 _NEXT = {Way.FORK: Way.DISK, Way.DISK: Way.SUITE}
 
 
@@ -112,7 +114,11 @@ class _Run:
     not_tested: list[NotTested] = field(default_factory=list)
     for_suite: list[Mutant] = field(default_factory=list)
     missed: dict[str, MutantResult] = field(default_factory=dict)  # by all tests that run its lines
+    pace: Pace = field(init=False)
     on_disk: float = 0.0  # seconds that a batch took there at most
+
+    def __post_init__(self) -> None:
+        self.pace = Pace(controls=self.trials.controls)
 
     def all(self, waived: dict[str, NotTested]) -> None:
         """Every mutant comes to a result, or to the reason why it was not tested."""
@@ -127,8 +133,9 @@ class _Run:
         for mutant in self.case.beyond:
             too_many = NotTested(mutant=mutant, reason=Untested.BUDGET, why=why)
             self.not_tested.append(waived.get(mutant.id) or self._untestable(mutant) or too_many)
-        for batch in _batches(pending, self.policy.batch):
-            self._batch(batch)
+        slow = self._in_batches(pending)
+        for mutant in self._in_batches(slow):  # what others took may say that there is time for it
+            self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=self._why_not(mutant)))
         self._whole_suite()
 
     def leave_the_rest(self, why: str) -> None:
@@ -151,13 +158,44 @@ class _Run:
             return NotTested(mutant=mutant, reason=Untested.NO_STABLE_TEST, why=why)
         return None
 
+    def _in_batches(self, mutants: Iterable[Mutant]) -> list[Mutant]:
+        """Try them, some at a time; returns those for which too little time was left when it was their turn."""
+        waiting, slow = deque(mutants), list[Mutant]()
+        while waiting:
+            batch = list[Mutant]()
+            while waiting and len(batch) < self.policy.batch:
+                expected = self._expected([*batch, waiting[0]])
+                left = self._left()
+                if batch and expected >= min(left, _AT_A_TIME * self.policy.budget_seconds):
+                    break
+                (batch if expected < left else slow).append(waiting.popleft())
+            if batch:
+                self._batch(batch)
+        return slow
+
+    def _expected(self, batch: Sequence[Mutant]) -> float:
+        """Seconds until these are settled, or are known to need another way. The whole suite has a time of its own."""
+        ways = {way: [mutant for mutant in batch if self._first_way(mutant) is way] for way in _NEXT}
+        return sum(self.pace.of(mutants, way) for way, mutants in ways.items())
+
+    def _left(self) -> float:
+        """Seconds in which mutants may still be tried one by one."""
+        return self.deadline - self._kept() - self.policy.clock()
+
+    def _why_not(self, mutant: Mutant) -> str:
+        if self._left() <= 0:
+            return "the time was over before it"
+        way = self._first_way(mutant)
+        seconds = self.trials.asking.seconds(self.case.selection(mutant, way))
+        return f"its tests take {seconds:.0f} s, and it needs several runs of them: there was too little time"
+
     def _batch(self, batch: Sequence[Mutant]) -> None:
         """In forks, then on disk, each with what the one before could not settle."""
         waiting: dict[Way, list[Mutant]] = {each: [] for each in Way}
         for mutant in batch:
             waiting[self._first_way(mutant)].append(mutant)
         for way, later in _NEXT.items():
-            waiting[later] += self._settle(list(self._affordable(waiting[way], way)), way)
+            waiting[later] += self._settle(self._affordable(waiting[way], way), way)
         self.for_suite += waiting[Way.SUITE]
 
     def _whole_suite(self) -> None:
@@ -203,10 +241,14 @@ class _Run:
 
     def _settle(self, mutants: Sequence[Mutant], way: Way) -> list[Mutant]:
         """Try them in one way; returns those that came to no answer in it."""
-        began = self.policy.clock()
-        settled = self.trials.settle(mutants, way) if mutants else {}
+        if not mutants:
+            return []
+        began, work = self.policy.clock(), self.pace.work(mutants, way)
+        settled = self.trials.settle(mutants, way)
+        took = self.policy.clock() - began
+        self.pace.learn(work, took, way)
         if way is Way.DISK:
-            self.on_disk = max(self.on_disk, self.policy.clock() - began)
+            self.on_disk = max(self.on_disk, took)
         return [mutant for mutant in mutants if not self._ended(mutant, settled[mutant.id], way)]
 
     def _first_way(self, mutant: Mutant) -> Way:
@@ -241,18 +283,15 @@ class _Run:
             return True
         return settled.missed is not None and self.case.selection(mutant, Way.DISK) != self.case.suite
 
-    def _affordable(self, mutants: Sequence[Mutant], way: Way) -> Iterator[Mutant]:
-        """Those that begin in time."""
+    def _affordable(self, mutants: Sequence[Mutant], way: Way) -> list[Mutant]:
+        """Those that are expected to be done in time, the first ones first."""
+        fitting: list[Mutant] = []
         for mutant in mutants:
-            if self.policy.clock() < self.deadline - self._kept():
-                yield mutant
+            if self.pace.of([*fitting, mutant], way) < self._left():
+                fitting.append(mutant)
                 continue
-            why = "the time was over before it"
+            why = self._why_not(mutant)
             if way is Way.DISK and self._first_way(mutant) is Way.FORK:
                 why = "no test noticed it in a fork, and there was no time to confirm that on disk"
             self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=why))
-
-
-def _batches(mutants: Sequence[Mutant], size: int) -> Iterator[Sequence[Mutant]]:
-    for start in range(0, len(mutants), size):
-        yield mutants[start : start + size]
+        return fitting

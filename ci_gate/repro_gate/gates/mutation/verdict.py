@@ -149,7 +149,12 @@ def _nothing(report: MutationReport) -> tuple[GateVerdict, Reason, str]:
     """No mutant was tried: that is never green."""
     reasons = {each for each in Untested if report.left(each)}
     if Untested.BUDGET in reasons:
-        return GateVerdict.INCONCLUSIVE, Reason.BUDGET, "the time was over before any mutant was tested"
+        first = next((each.why for each in report.not_tested if each.reason is Untested.BUDGET and each.why), "")
+        return (
+            GateVerdict.INCONCLUSIVE,
+            Reason.BUDGET,
+            f"there was no time for any mutant{first and f' (of the first: {first})'}",
+        )
     if Untested.NO_STABLE_TEST in reasons:
         text = "no test that runs the mutants passes on head without them and is not flaky"
         return GateVerdict.INCONCLUSIVE, Reason.UNMEASURED, text
