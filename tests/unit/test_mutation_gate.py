@@ -510,3 +510,15 @@ def test_what_was_found_before_something_cut_it_short_is_kept(broken: BaseExcept
     assert {each.mutant.id: str(each.outcome) for each in result.mutation.tested} == {"m0": "killed", "m1": "killed"}
     assert {each.mutant.id: str(each.reason) for each in result.mutation.not_tested} == {"m2": "budget", "m3": "budget"}
     assert str(result.verdict) == "neutral"
+
+
+def test_it_is_told_after_each_batch_how_far_it_is() -> None:
+    many = [mutant(f"m{number}") for number in range(5)]
+    tests = {OLD: catches("m0", "m1", "m2", "m4"), OTHER: catches()}
+    bench = MutantBench(tests=tests, mutants=many)
+    told: list[float] = []
+    of = case(tests, many, covering=lambda _mutant: (OLD,))
+    policy = Policy(today=TODAY, clock=lambda: bench.now, batch=2)
+    judge(of, bench, policy, advance=told.append)
+    # Nothing is known at first, and m3 waits for the whole suite, of which one run for all is enough.
+    assert told == [0, 2, 1, 1, 1]

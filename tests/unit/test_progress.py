@@ -39,3 +39,11 @@ def test_at_the_end_no_time_is_left_to_tell(said: tuple[Bar, io.StringIO]) -> No
     bar.phase("running", 4)
     bar.advance(4.0)
     assert text.getvalue() == "running (4)\n  running: 4 of 4\n"
+
+
+def test_no_more_is_done_than_there_is(said: tuple[Bar, io.StringIO]) -> None:
+    bar, text = said
+    bar.phase("trying", 4)
+    bar.advance(4.0)
+    bar.advance()
+    assert text.getvalue().splitlines()[-1] == "  trying: 4 of 4"

@@ -80,13 +80,14 @@ class Bar:
             self._console.print(f"{name}{of}", highlight=False, markup=False)
 
     def _go_on(self, amount: float, note: str) -> None:
+        amount = min(amount, self._total - self._done)  # what is part of a phase is no more than all of it
         self._done += amount
         self._pending += amount
         now = time.monotonic()
         if self._bar is not None:
             if now - self._said > _REDRAW_EVERY or amount >= 1:
                 self._bar.advance(self._task, round(self._pending, 3))  # type: ignore[arg-type]
-                if note and not self._done:
+                if note:
                     self._bar.update(self._task, description=f"{self._name}: {note}")  # type: ignore[arg-type]
                 self._pending, self._said = 0.0, now
         elif not self._quiet and now - self._said > _LINE_EVERY:

@@ -189,7 +189,9 @@ def judge_mutants(
     policy = policy_of(settings, level, today=today, clock=effects.monotonic, memory_bytes=memory_of(settings, effects))
     if least_seconds is not None:
         policy = replace(policy, least_seconds=least_seconds)
-    return judge(case, bench, policy, keep)
+    if case.mutants:
+        effects.progress.phase("trying mutants", len(case.mutants))
+    return judge(case, bench, policy, keep, effects.progress.advance)
 
 
 def read_waivers(subject: Subject, today: datetime.date) -> Waivers:

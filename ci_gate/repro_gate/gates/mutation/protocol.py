@@ -38,15 +38,21 @@ _NEXT = {Way.FORK: Way.DISK, Way.DISK: Way.SUITE}
 
 
 def judge(
-    case: Case, bench: Bench, policy: Policy, keep: Callable[[GateResult], None] = lambda _result: None
+    case: Case,
+    bench: Bench,
+    policy: Policy,
+    keep: Callable[[GateResult], None] = lambda _result: None,
+    advance: Callable[[float], None] = lambda _mutants: None,
 ) -> GateResult:
     """Try the mutants of one change. Never raises for what tests do.
 
-    Where something else ends it (an interrupt, a full disk), ``keep`` is given what was found until then.
+    Where something else ends it (an interrupt, a full disk), ``keep`` is given what was found until then. ``advance``
+    hears of how many more it is known what becomes of them.
     """
     began = policy.clock()
     waived = applied((*case.mutants, *case.beyond), case.waivers, case.changed, policy.today)
-    run = _Run(case=case, policy=policy, trials=_trials(case, bench, policy), deadline=began + policy.budget_seconds)
+    deadline = began + policy.budget_seconds
+    run = _Run(case=case, policy=policy, trials=_trials(case, bench, policy), deadline=deadline, advance=advance)
     left_alone = {
         mutant: NotTested(mutant=each, reason=Untested.WAIVED, why=waived.by_mutant[mutant].reason)
         for each in (*case.mutants, *case.beyond)
@@ -110,11 +116,13 @@ class _Run:
     policy: Policy
     trials: Trials
     deadline: float
+    advance: Callable[[float], None]
     tested: list[MutantResult] = field(default_factory=list)
     not_tested: list[NotTested] = field(default_factory=list)
     for_suite: list[Mutant] = field(default_factory=list)
     missed: dict[str, MutantResult] = field(default_factory=dict)  # by all tests that run its lines
     pace: Pace = field(init=False)
+    told: int = 0
     on_disk: float = 0.0  # seconds that a batch took there at most
 
     def __post_init__(self) -> None:
@@ -133,6 +141,7 @@ class _Run:
         for mutant in self.case.beyond:
             too_many = NotTested(mutant=mutant, reason=Untested.BUDGET, why=why)
             self.not_tested.append(waived.get(mutant.id) or self._untestable(mutant) or too_many)
+        self._tell()
         slow = self._in_batches(pending)
         for mutant in self._in_batches(slow):  # what others took may say that there is time for it
             self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=self._why_not(mutant)))
@@ -171,7 +180,14 @@ class _Run:
                 (batch if expected < left else slow).append(waiting.popleft())
             if batch:
                 self._batch(batch)
+                self._tell()
         return slow
+
+    def _tell(self) -> None:
+        """How many mutants more are known by now; those beyond were from the first, and are not listed."""
+        known = len(self.tested) + len(self.not_tested) - len(self.case.beyond)
+        self.advance(known - self.told)
+        self.told = known
 
     def _expected(self, batch: Sequence[Mutant]) -> float:
         """Seconds until these are settled, or are known to need another way. The whole suite has a time of its own."""
@@ -211,6 +227,7 @@ class _Run:
                 for mutant in waiting
                 if mutant.id not in settled or not self._ended(mutant, settled[mutant.id], Way.SUITE)
             ]
+            self._tell()
         while waiting:
             needed = self._of_suite(waiting[0])
             fitting = [
@@ -224,6 +241,7 @@ class _Run:
                     self.not_tested.append(NotTested(mutant=mutant, reason=Untested.BUDGET, why=why))
                 return
             self._settle(fitting, Way.SUITE)
+            self._tell()
             waiting = waiting[len(fitting) :]
 
     def _of_suite(self, mutant: Mutant) -> float:
