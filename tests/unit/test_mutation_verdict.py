@@ -259,6 +259,32 @@ def test_a_line_shows_its_most_telling_survivor_and_seven_lines_are_shown() -> N
     assert len({each.mutant.line for each in chosen}) == len(chosen) == 7
 
 
+def test_a_table_of_data_hides_no_other_survivor() -> None:
+    """Of 40 lines of one statement, which operators prefer, one is shown; all of them count as ever."""
+    table = [mutant(f"t{line}", line, operator="constant", qualname="") for line in range(10, 50)]
+    loop = mutant("loop", 4, operator="loop", original="break", mutated="return")
+    word = mutant("word", 3, operator="string")
+    spans = {FILE: dict.fromkeys(range(9, 51), frozenset(range(9, 51)))}
+    found = judged({OLD: catches()}, *table, loop, word, statements=spans, policy={"allowed_survivors": 41})
+    assert found.report.shown == ("t10", "loop", "word", "t11", "t12", "t13", "t14")
+    assert found.told == ("fail", "survivors")  # 42 lines, and no fewer
+    assert [finding.line for finding in found.result.findings[:3]] == [10, 4, 3]
+    assert found.result.findings[0].text.endswith("; 39 further lines of the same statement with survivors")
+    assert "further" not in found.result.findings[1].text
+
+
+def test_each_definition_has_its_first_survivor_shown_before_another_has_its_second() -> None:
+    constants = [mutant(f"c{line}", line, operator="constant", qualname="") for line in range(1, 21)]
+    loops = [mutant(f"l{line}", line, operator="loop", qualname="g") for line in (30, 31)]
+    argument = mutant("argument", 40, operator="argument", qualname="h")
+    survivors = [
+        MutantResult(mutant=each, outcome=MutantOutcome.SURVIVED, confirmed=True)
+        for each in (*constants, *loops, argument)
+    ]
+    chosen = [each.mutant.id for each in shown(survivors)]
+    assert chosen == ["c1", "l30", "argument", "c2", "l31", "c3", "c4"]
+
+
 def test_a_survivor_says_what_was_changed_which_tests_passed_and_what_would_tell() -> None:
     told = mutant("a", 2, hint="a value where `x == 3` would tell them apart")
     found = judged({OLD: catches(), NEW: catches()}, told, report="out/report.json")

@@ -124,6 +124,7 @@ def case_of(
         lines_at_import=at_import,
         lines_in_children={path: whole(path, recorded.child_lines.get(path, ())) for path in spans},
         unmutated={file.path: {**reasons[file.path], **file.same} for file in files},
+        statements={path: spans[path] for path in sorted({mutant.file for mutant in choice.chosen})},
         new_tests=known.new_tests,
         flaky=known.flaky,
         waivers=known.waivers,

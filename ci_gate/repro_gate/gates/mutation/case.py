@@ -30,7 +30,8 @@ class Case:
     its file), in collection order. ``outcomes`` and ``seconds`` are the instrumented run's, in collection order;
     ``covered`` are whole statements that tests ran in it, ``lines_at_import`` those that ran while modules were
     imported, ``lines_in_children`` those that only child processes ran. ``texts`` are head's; ``changed`` the changed
-    lines with their text, and ``unmutated`` why some of them got no mutant. ``remarks`` are findings of the waivers'
+    lines with their text, and ``unmutated`` why some of them got no mutant; ``statements`` are by line all lines of
+    its statement, where it has several. ``remarks`` are findings of the waivers'
     readers. ``report`` is where report.json will be, seen from where the user is, or empty.
     """
 
@@ -45,6 +46,7 @@ class Case:
     lines_at_import: Mapping[str, frozenset[int]] = field(default_factory=dict)
     lines_in_children: Mapping[str, frozenset[int]] = field(default_factory=dict)
     unmutated: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    statements: Mapping[str, Mapping[int, frozenset[int]]] = field(default_factory=dict)
     new_tests: frozenset[str] = frozenset()
     flaky: frozenset[str] = frozenset()
     waivers: tuple[Waiver, ...] = ()
@@ -52,6 +54,10 @@ class Case:
     seed: str = ""
     command: str = ""
     report: str = ""
+
+    def statement(self, mutant: Mutant) -> int:
+        """The first line of the statement that a mutant changes."""
+        return min(self.statements.get(mutant.file, {}).get(mutant.line, ()), default=mutant.line)
 
     def may_tell(self, test: str) -> bool:
         """Whether a failure of a test says anything: it passed in the instrumented run and is not known as flaky."""

@@ -6,7 +6,8 @@ about all mutants and needs nearly all of them. Does not belong here: trying any
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from repro_gate.flake.statistics import upper_bound
@@ -18,6 +19,7 @@ from repro_gate.model import (
     Finding,
     GateResult,
     GateVerdict,
+    Mutant,
     MutantOutcome,
     MutantResult,
     MutationReport,
@@ -51,7 +53,7 @@ _PLACES = {operator: place for place, operator in enumerate(_PREFERRED)}
 
 def decide(report: MutationReport, case: Case, policy: Policy, waived: Waived) -> GateResult:
     """The gate's result, with the report that it rests on."""
-    chosen = shown(report.survivors)
+    chosen = shown(report.survivors, case.statement)
     report = replace(report, shown=tuple(each.mutant.id for each in chosen), interval=interval(report.measured))
     verdict, reason, text = _verdict(report, policy, waived)
     findings = [
@@ -85,17 +87,35 @@ def interval(measured: Sequence[MutantResult]) -> tuple[float, float] | None:
 
 def lines_of(survivors: Sequence[MutantResult]) -> int:
     """The unit of the decision: lines with at least one survivor."""
-    return len({(each.mutant.file, each.mutant.line) for each in survivors})
+    return len({_line(each) for each in survivors})
 
 
-def shown(survivors: Sequence[MutantResult]) -> tuple[MutantResult, ...]:
-    """At most one survivor of a line and seven in all, those of the most telling operators."""
+def shown(
+    survivors: Sequence[MutantResult], statement: Callable[[Mutant], int] = lambda mutant: mutant.line
+) -> tuple[MutantResult, ...]:
+    """At most one survivor of a line and seven in all: of each statement one before a second one, of each definition
+    the first of those before the next, and then those of the most telling operators.
+
+    ``statement`` gives a statement's first line. A table of data is one, however many survivors it has.
+    """
     best: dict[tuple[str, int], MutantResult] = {}
     for each in survivors:
-        place = each.mutant.file, each.mutant.line
+        place = _line(each)
         if place not in best or rank(each) < rank(best[place]):
             best[place] = each
-    return tuple(sorted(best.values(), key=rank)[:MOST_SHOWN])
+    of_statement: Counter[tuple[str, int]] = Counter()
+    of_definition: Counter[tuple[str, str, int]] = Counter()
+    turns: dict[tuple[str, int], tuple[int, int]] = {}
+    for place, each in sorted(best.items(), key=lambda item: rank(item[1])):
+        its_statement = each.mutant.file, statement(each.mutant)
+        turn = of_statement[its_statement]
+        its_definition = each.mutant.file, each.mutant.qualname, turn
+        turns[place] = turn, of_definition[its_definition]
+        of_statement[its_statement] += 1
+        of_definition[its_definition] += 1
+    return tuple(
+        best[place] for place in sorted(best, key=lambda place: (turns[place], rank(best[place])))[:MOST_SHOWN]
+    )
 
 
 def rank(result: MutantResult) -> tuple[int, str, int]:
@@ -181,10 +201,13 @@ def _whole(reason: Reason, text: str) -> Iterator[Finding]:
 
 
 def _survivors(report: MutationReport, chosen: Sequence[MutantResult], case: Case) -> Iterator[Finding]:
+    alike = Counter(_statement(each, case) for each in {_line(each): each for each in report.survivors}.values())
     for each in chosen:
+        others = alike[_statement(each, case)] - 1
         yield Finding(
             reason=Reason.SURVIVED,
-            text=survivor(each),
+            text=survivor(each)
+            + (f"; {counted(others, 'further line')} of the same statement with survivors" if others else ""),
             next_step=next_step_of(each, case.report),
             path=each.mutant.file,
             line=each.mutant.line,
@@ -194,6 +217,14 @@ def _survivors(report: MutationReport, chosen: Sequence[MutantResult], case: Cas
         lines = counted(lines_of(report.survivors), "line")
         text = f"{counted(rest, 'further mutant')} survived; there are survivors on {lines}"
         yield Finding(reason=Reason.MORE_SURVIVORS, text=text, next_step=NEXT_STEP[Reason.MORE_SURVIVORS])
+
+
+def _line(result: MutantResult) -> tuple[str, int]:
+    return result.mutant.file, result.mutant.line
+
+
+def _statement(result: MutantResult, case: Case) -> tuple[str, int]:
+    return result.mutant.file, case.statement(result.mutant)
 
 
 def _timeouts(report: MutationReport) -> Iterator[Finding]:
