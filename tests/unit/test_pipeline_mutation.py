@@ -85,6 +85,7 @@ def test_a_line_of_a_long_statement_is_covered_by_what_ran_any_line_of_it() -> N
     found = case(1, 2, 7, 11)
     assert found.covering(DEEP) == ("b",)
     assert found.covered == {PATH: frozenset({7, 11})}
+    assert (found.statement(DEEP), found.statement(LIMIT)) == (4, 1)
 
 
 def test_code_that_runs_at_import_is_covered_by_what_runs_any_line_of_its_file() -> None:
