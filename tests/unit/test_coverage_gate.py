@@ -24,7 +24,7 @@ from repro_gate.model import (
     TestRun,
     Trace,
 )
-from repro_gate.pipeline.instrumented import Instrumented
+from repro_gate.pipeline.instrumented import Instrumented, changed_lines
 from tests.unit.simulated_bench import Behaviour, Seen, Sim, SimBench, run
 
 FILE = "pkg/mod.py"
@@ -98,7 +98,7 @@ class World:
             minimum=self.minimum,
             flaky=self.flaky,
         )
-        return coverage.judge(subject, Instrumented(self.bench, LIMITS, lambda: self.flaky))
+        return coverage.judge(subject, Instrumented(self.bench, LIMITS, lambda: self.flaky, changed_lines(self.files)))
 
 
 def said(result: GateResult) -> tuple[str, str]:
@@ -225,7 +225,7 @@ def test_what_a_test_that_is_not_believed_set_up_for_others_is_covered_by_them(f
     first = a_test("first", ran("2-4", "2>3,2>4", outcome=Outcome.PASSED if flaky else Outcome.FAILED))
     assert first.id == FIRST
     known = frozenset({FIRST}) if flaky else frozenset[str]()
-    result = World([changed(BASE, HALF)], [first, a_test("b", shares)], at_import="1", flaky=known).judged()
+    result = World([changed(BASE, HALF)], [first, a_test("second", shares)], at_import="1", flaky=known).judged()
     assert said(result) == ("pass", "covered")
 
 

@@ -48,7 +48,7 @@ from repro_gate.model import (
 )
 from repro_gate.pipeline.bench import sandbox_for
 from repro_gate.pipeline.coverage_files import rules_of, write_files
-from repro_gate.pipeline.instrumented import Instrumented
+from repro_gate.pipeline.instrumented import Instrumented, changed_lines
 from repro_gate.pipeline.mutation import judge_mutants, read_waivers, uncommitted_waivers
 from repro_gate.pipeline.packing import Packer
 from repro_gate.pipeline.provision import Provision
@@ -290,8 +290,9 @@ class _Check:
             unbuilt=provision.unbuilt,
             **facts,
         )
-        seconds = settings.budget or _COVERAGE_SECONDS
-        runs = Instrumented(bench, Limits(test_seconds=settings.test_timeout, total_seconds=seconds), self._known_flaky)
+        limits = Limits(test_seconds=settings.test_timeout, total_seconds=settings.budget or _COVERAGE_SECONDS)
+        asked = None if request.coverage_files else changed_lines(subject.differing)
+        runs = Instrumented(bench, limits, self._known_flaky, asked)
         try:
             for gate in wanted:
                 effects.progress.phase(f"gate {gate}", 1)

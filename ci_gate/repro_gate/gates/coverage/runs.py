@@ -6,7 +6,7 @@ mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,6 +23,9 @@ from repro_gate.model import (
     TestRun,
     Trace,
 )
+
+Lines = Mapping[str, Container[int]]
+"""By file."""
 
 
 class Runs(Protocol):
@@ -67,24 +70,49 @@ def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None
     )
 
 
-def record_believed(bench: Bench, side: Side, limits: Limits, flaky: frozenset[str]) -> Recording:
-    """As ``record``; what only tests ran that failed or are ``flaky`` is asked of all others again, without those.
+def record_believed(
+    bench: Bench, side: Side, limits: Limits, flaky: frozenset[str], asked: Lines | None = None
+) -> Recording:
+    """As ``record``; what only tests ran that failed or are ``flaky`` is asked of others again, without those.
 
     A fixture of the session or a cache runs its lines in the first test that needs it: if that one may not be
-    believed, those that share it would seem never to have run them. Raises CollectionFailed.
+    believed, those that share it would seem never to have run them. Of files whose lines are ``asked`` for nothing else
+    is looked for; None: everything is. Raises CollectionFailed.
     """
     first = record(bench, side, limits)
     good = tuple(test for test, outcome in first.outcomes.items() if not outcome.bad and test not in flaky)
     told = _places(first.at_import, *(first.by_test.get(test, ()) for test in good))
-    if not good or _places(*first.by_test.values()) <= told:
-        return first
-    again = record(bench, side, limits, good)
-    more = {
-        test: (*first.by_test.get(test, ()), *traces)
-        for test, traces in again.by_test.items()
-        if not again.outcomes[test].bad
+    missing = {
+        (path, line)
+        for path, line in _places(*first.by_test.values()) - told
+        if asked is None or line in asked.get(path, ())
     }
+    sharing = _later(first, good, missing)
+    if not sharing:
+        return first
+    again = record(bench, side, limits, sharing)
+    if missing - _places(*_believed(again).values()) and any(outcome.bad for outcome in again.outcomes.values()):
+        again = record(bench, side, limits, good)  # some pass only behind those that were spared
+    more = {test: (*first.by_test.get(test, ()), *traces) for test, traces in _believed(again).items()}
     return replace(first, by_test={**first.by_test, **more})
+
+
+def _later(recording: Recording, good: Sequence[str], places: set[tuple[str, int]]) -> tuple[str, ...]:
+    """The good tests after the first other one that ran one of these places.
+
+    Before it nobody else had run them: whoever is not told of there does not run them.
+    """
+    trusted = frozenset(good)
+    tests = list(recording.outcomes)
+    for place, test in enumerate(tests):
+        if test not in trusted and not places.isdisjoint(_places(recording.by_test.get(test, ()))):
+            return tuple(later for later in tests[place + 1 :] if later in trusted)
+    return ()
+
+
+def _believed(recording: Recording) -> dict[str, tuple[Trace, ...]]:
+    """What each test ran that did not fail."""
+    return {test: traces for test, traces in recording.by_test.items() if not recording.outcomes[test].bad}
 
 
 def _undisturbed(bench: Bench, request: Request, runs: Sequence[TestRun]) -> list[TestRun]:
