@@ -243,7 +243,7 @@ class Schema(BaseModel):
     ] = None
     mutation_budget: Annotated[
         Seconds,
-        Key(kind="number", allowed="seconds, more than 0", about="Time after which no further mutant is tried."),
+        Key(kind="number", allowed="seconds, more than 0", about="Time for trying mutants, and for packing survivors."),
     ] = 600.0
     max_waivers: Annotated[
         Whole,

@@ -299,7 +299,7 @@ class _Check:
                 self.results.append(self._gate(gate, case, bench, subject, runs))
                 effects.progress.advance()
             self._write_coverage(subject, runs, directory)
-            self._pack(bench, subject, provision)
+            self._pack(bench, subject, provision, runs)
         finally:
             self.versions = bench.versions()
             bench.close()
@@ -336,7 +336,7 @@ class _Check:
         )
         return prove(case, bench, said, policy)
 
-    def _pack(self, bench: LabBench, subject: Subject, provision: Provision) -> None:
+    def _pack(self, bench: LabBench, subject: Subject, provision: Provision, runs: Instrumented) -> None:
         """Proofs and shown survivors as capsules; whatever ends it, the results are there already."""
         request = self.request
         if request.capsules is None:
@@ -351,6 +351,7 @@ class _Check:
             bench=bench,
             subject=subject,
             provision=provision,
+            seconds_of=lambda: runs.head.seconds_of,
         )
         for place, result, notes in packer.all(tuple(self.results)):
             self.results[place] = result
@@ -418,8 +419,7 @@ class _Check:
         """The files that were asked for, whatever the gates came to."""
         if not self.request.coverage_files:
             return
-        rules = self._rules(subject)
-        head = subject.trees[Side.HEAD]
+        rules, head = self._rules(subject), subject.trees[Side.HEAD]
         product = [path for path in subject.python_files(Side.HEAD) if not rules.leaves_out(path, subject.module(path))]
         write_files(runs.head, rules, head, product, self.request.coverage_files, directory / "coverage-files")
 

@@ -6,7 +6,7 @@ is made (proofs, survivors) and written (publish).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,10 @@ _HEAD = Stage(side=Side.HEAD)
 
 @dataclass(frozen=True, kw_only=True)
 class Packer:
-    """Packs what a check found into ``into``. ``here`` is where it was asked for; ``base`` and ``head`` are commits."""
+    """Packs what a check found into ``into``. ``here`` is where it was asked for; ``base`` and ``head`` are commits.
+
+    ``seconds_of`` is what head's tests took; it is asked for where mutants survived.
+    """
 
     into: Path
     here: Path
@@ -41,6 +44,7 @@ class Packer:
     bench: LabBench
     subject: Subject
     provision: Provision
+    seconds_of: Callable[[], Mapping[str, float]]
 
     def all(self, results: Sequence[GateResult]) -> Iterator[tuple[int, GateResult, tuple[str, ...]]]:
         """The place of each result that gets capsules, the result after each of them, and notes. Raises DiskFull."""
@@ -78,10 +82,12 @@ class Packer:
             policy=mutation.Policy(
                 today=self.effects.now().date(),
                 clock=self.effects.monotonic,
+                budget_seconds=self.settings.mutation_budget,
                 least_seconds=self.settings.test_timeout,
                 memory_bytes=memory_of(self.settings, self.effects),
             ),
             times=self.settings.replays,
+            seconds_of=self.seconds_of(),
         )
 
     def _publisher(self) -> Publisher:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from repro_gate.pipeline.publish import LEVEL, NOT_CONTROLLED, Publisher
 
 _REPLAYS = 14  # of all survivors of a check together: each is a process of its own, beside two for the controls
 _FEWEST = 2
+_LEAST_SHARE = 1 / 10  # of the gate's time, where mutants have used up all of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,7 @@ class SurvivorPacking:
     """What survivors are packed with. Each must survive so many ``times`` before, fewer where there are many.
 
     ``tree`` is head's, ``roots`` its folders on sys.path; ``arguments`` makes pytest's of the files to be collected.
+    ``seconds_of`` is what tests took, where that is known.
     """
 
     bench: Bench
@@ -50,6 +53,7 @@ class SurvivorPacking:
     publisher: Publisher
     policy: Policy
     times: int
+    seconds_of: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -72,22 +76,75 @@ class _Recorder:
 
 
 def pack_survivors(result: GateResult, packing: SurvivorPacking) -> Iterator[tuple[GateResult, tuple[str, ...]]]:
-    """The result after each shown survivor that was packed, and notes on those that were not. Raises DiskFull."""
+    """The result after each shown survivor that was packed, and notes on those that were not. Raises DiskFull.
+
+    They have what the gate has left of its time, and at least a tenth of all of it.
+    """
     survivors = packable(result)
     packing = dataclasses.replace(packing, times=min(packing.times, max(_FEWEST, _REPLAYS // max(1, len(survivors)))))
+    time = _Time.left_of(result, packing)
+    left_out: list[str] = []
     for survivor in survivors:
         report = result.mutation
         assert report is not None
-        reference, why = packed(survivor, report.sources[survivor.mutant.file], packing)
+        if not time.enough_for(survivor):
+            left_out.append(survivor.mutant.id)
+            continue
+        with time.learning(survivor):
+            reference, why = packed(survivor, report.sources[survivor.mutant.file], packing)
         tested = tuple(dataclasses.replace(t, capsule=reference) if t is survivor else t for t in report.tested)
         result = dataclasses.replace(result, mutation=dataclasses.replace(report, tested=tested))
         yield result, (f"mutant {survivor.mutant.id}: no capsule: {why}",) if why else ()
+    if left_out:
+        yield result, (_no_time(left_out),)
+
+
+@dataclass(kw_only=True)
+class _Time:
+    """Until when survivors are packed, and what packing one is expected to take."""
+
+    packing: SurvivorPacking
+    deadline: float
+    starting: float = 0.0  # seconds of one beside its tests, at most until now
+
+    @classmethod
+    def left_of(cls, result: GateResult, packing: SurvivorPacking) -> _Time:
+        budget = packing.policy.budget_seconds
+        spent = result.mutation.seconds if result.mutation is not None else 0.0
+        return cls(packing=packing, deadline=packing.policy.clock() + max(_LEAST_SHARE * budget, budget - spent))
+
+    def enough_for(self, survivor: MutantResult) -> bool:
+        return self.packing.policy.clock() + self._tests(survivor) + self.starting < self.deadline
+
+    @contextmanager
+    def learning(self, survivor: MutantResult) -> Iterator[None]:
+        """While it is packed."""
+        began = self.packing.policy.clock()
+        yield
+        took = self.packing.policy.clock() - began
+        self.starting = max(self.starting, took - self._tests(survivor))
+
+    def _tests(self, survivor: MutantResult) -> float:
+        """Seconds of its tests: each time, and once as they are."""
+        seconds = sum(self.packing.seconds_of.get(test, 0.0) for test in survivor.selection)
+        return (1 + self.packing.times) * seconds
+
+
+def _no_time(mutants: Sequence[str]) -> str:
+    one = len(mutants) == 1
+    return (
+        f"{len(mutants)} {'survivor has' if one else 'survivors have'} no capsule for want of time (`mutation-budget`): "
+        f"`repro-gate mutant capsule ID` packs {'it' if one else 'one'} later ({', '.join(mutants)})"
+    )
 
 
 def packable(result: GateResult) -> list[MutantResult]:
-    """The survivors of a result of which there are to be capsules: those that are shown."""
+    """The survivors of a result of which there are to be capsules: those that are shown, in that order."""
     report = result.mutation
-    return [] if report is None else [each for each in report.survivors if each.mutant.id in report.shown]
+    if report is None:
+        return []
+    survivors = {each.mutant.id: each for each in report.survivors}
+    return [survivors[mutant] for mutant in report.shown if mutant in survivors]
 
 
 def packed(survivor: MutantResult, source: str, packing: SurvivorPacking) -> tuple[CapsuleRef | None, str]:
