@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 import pytest
@@ -473,6 +474,23 @@ def test_a_run_of_the_whole_suite_must_fit_in_what_is_left() -> None:
     assert found.left == {"i": "budget"}
     enough = judged({OLD: catches(), NEW: catches()}, IMPORT, seconds=seconds, policy={"budget_seconds": 300.0})
     assert enough.outcomes == {"i": "survived"}
+
+
+def test_what_only_the_suite_can_tell_has_the_time_that_is_kept_for_it() -> None:
+    missed = written("a", "x < 3", "x <= 3")
+    at_import = dataclasses.replace(written("i", "return 1", "return 7"), site=Site.IMPORT)
+    found = judged(
+        {OLD: catches(), OTHER: catches()},
+        missed,
+        at_import,
+        covering=lambda each: (OLD,) if each is missed else (),
+        new_tests=frozenset(),
+        seconds={OLD: 0.1, OTHER: 5.0},
+        policy={"batch": 1, "budget_seconds": 35.0},
+        bench={"took": 4.0},
+    )
+    assert found.bench.now < 40.0
+    assert found.outcomes == {"a": "survived", "i": "survived"}
 
 
 def test_limits_follow_what_a_test_took_and_memory_is_bounded() -> None:

@@ -8,6 +8,7 @@ meaning of the whole (verdict). Everything is run through ``Bench``.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -173,11 +174,12 @@ class _Run:
         while waiting:
             batch = list[Mutant]()
             while waiting and len(batch) < self.policy.batch:
-                expected = self._expected([*batch, waiting[0]])
-                left = self._left()
+                mutant, left = waiting[0], self._left()
+                expected = self._expected([*batch, mutant]) if left > 0 else math.inf
                 if batch and expected >= min(left, _AT_A_TIME * self.policy.budget_seconds):
                     break
-                (batch if expected < left else slow).append(waiting.popleft())
+                fits = expected < left or self._first_way(mutant) is Way.SUITE  # which has a time of its own
+                (batch if fits else slow).append(waiting.popleft())
             if batch:
                 self._batch(batch)
                 self._tell()
@@ -190,7 +192,7 @@ class _Run:
         self.told = known
 
     def _expected(self, batch: Sequence[Mutant]) -> float:
-        """Seconds until these are settled, or are known to need another way. The whole suite has a time of its own."""
+        """Seconds until these are settled, or are known to need another way."""
         ways = {way: [mutant for mutant in batch if self._first_way(mutant) is way] for way in _NEXT}
         return sum(self.pace.of(mutants, way) for way, mutants in ways.items())
 
