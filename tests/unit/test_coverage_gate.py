@@ -14,6 +14,7 @@ import pytest
 from repro_gate.gates import coverage
 from repro_gate.gates.coverage import ChangedFile, Rules, read_rules
 from repro_gate.model import (
+    CollectFailure,
     CoverageOfChange,
     GateResult,
     GateVerdict,
@@ -25,7 +26,7 @@ from repro_gate.model import (
     Trace,
 )
 from repro_gate.pipeline.instrumented import Instrumented, changed_lines
-from tests.unit.simulated_bench import Behaviour, Seen, Sim, SimBench, run
+from tests.unit.simulated_bench import Behaviour, Seen, Sim, SimBench, failure, run
 
 FILE = "pkg/mod.py"
 FIRST = "tests/test_mod.py::first"
@@ -81,11 +82,13 @@ class World:
     minimum: float = 100.0
     flaky: frozenset[str] = frozenset()
     losing: frozenset[Side] = frozenset()
+    failures: Sequence[CollectFailure] = ()
 
     @property
     def bench(self) -> SimBench:
         traces = (Trace(FILE, self.at_import),) if self.at_import else ()
-        return SimBench(sims=self.sims, import_ran=traces, losing=self.losing)
+        failures = {Side.HEAD: self.failures}
+        return SimBench(sims=self.sims, import_ran=traces, losing=self.losing, failures=failures)
 
     def judged(self) -> GateResult:
         subject = coverage.Subject(
@@ -259,6 +262,17 @@ def test_what_a_cut_run_did_not_cover_is_not_held_against_the_change(how: str) -
     result = World([changed(BASE, HALF)], sims, losing=losing).judged()
     assert said(result) == ("inconclusive", "run_not_whole")
     assert result.findings[0].next_step
+
+
+@pytest.mark.parametrize(("count", "more"), [(1, ""), (3, " (and 2 more files of tests)")])
+def test_a_file_of_tests_that_cannot_be_collected_is_named_with_what_it_raised(count: int, more: str) -> None:
+    missing = failure("ModuleNotFoundError", message="No module named 'left_pad'\n\nhint", phase="collect")
+    failures = [CollectFailure(node=f"tests/test_{number}.py", failure=missing) for number in range(count)]
+    world = World([changed(BASE, HALF)], [a_test("a", ran("2", ""))], failures=failures)
+    result = world.judged()
+    assert said(result) == ("inconclusive", "run_not_whole")
+    why = f"tests/test_0.py cannot be collected: ModuleNotFoundError: No module named 'left_pad'{more}"
+    assert result.findings[0].text == f"The run of head is not whole: {why}."
 
 
 def test_a_cut_run_that_covers_everything_is_enough() -> None:

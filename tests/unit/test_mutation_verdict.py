@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,15 @@ def results(killed: int = 0, survived: int = 0, timeout: int = 0, inconclusive: 
 
 
 def decided(
-    *tested: MutantResult, left: tuple[NotTested, ...] = (), waived: Waived = NONE_WAIVED, **policy: Any
+    *tested: MutantResult,
+    left: tuple[NotTested, ...] = (),
+    waived: Waived = NONE_WAIVED,
+    partial: str = "",
+    **policy: Any,
 ) -> tuple[str, str]:
     report = MutationReport(tested=tested, not_tested=left)
     strict = Policy(today=TODAY, clock=lambda: 0.0, **policy)
-    found = decide(report, case({}, ()), strict, waived)
+    found = decide(report, replace(case({}, ()), partial=partial), strict, waived)
     return str(found.verdict), str(found.reason)
 
 
@@ -204,6 +209,31 @@ def test_where_no_test_is_collected_none_covers_what_runs_at_import_and_none_is_
     assert found.left == {"a": "not-covered", "b": "not-covered"}
     assert {each.why for each in found.report.not_tested} == {"no test is collected"}
     assert {str(each.state) for each in found.report.account} == {"not-covered"}
+
+
+@pytest.mark.parametrize(
+    ("tested", "left", "said"),
+    [
+        ((), untested(Untested.NOT_COVERED), ("inconclusive", "run_not_whole")),
+        (results(killed=20, survived=1), (), ("inconclusive", "run_not_whole")),
+        (results(killed=20), (), ("pass", "all_detected")),
+        (results(killed=20), untested(Untested.NOT_COVERED), ("pass", "all_detected")),
+        ((), untested(Untested.WAIVED), ("neutral", "all_waived")),
+    ],
+)
+def test_what_a_cut_run_did_not_notice_is_not_held_against_the_change(
+    tested: tuple[MutantResult, ...], left: tuple[NotTested, ...], said: tuple[str, str]
+) -> None:
+    assert decided(*tested, left=left, partial="tests/test_a.py cannot be collected: ImportError: no a") == said
+
+
+def test_a_cut_run_says_what_cut_it() -> None:
+    why = "tests/test_a.py cannot be collected: ImportError: no a"
+    report = MutationReport(tested=(), not_tested=untested(Untested.NOT_COVERED))
+    strict = Policy(today=TODAY, clock=lambda: 0.0)
+    (finding,) = decide(report, replace(case({}, ()), partial=why), strict, NONE_WAIVED).findings
+    assert finding.text == f"The run of head is not whole: {why}."
+    assert finding.next_step == "Mend what ended the run (or give it more time), and run the check again."
 
 
 def test_nothing_to_mutate_says_why_for_the_lines() -> None:

@@ -77,9 +77,12 @@ class Touched:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Known:
-    """What else is known: waivers and their readers' findings, the change's own tests, those that flake."""
+    """What else is known: waivers and their readers' findings, the change's own tests, those that flake, and why the
+    instrumented run is not whole.
+    """
 
     seconds: Mapping[str, float]
+    partial: str = ""
     new_tests: frozenset[str] = frozenset()
     flaky: frozenset[str] = frozenset()
     waivers: tuple[Waiver, ...] = ()
@@ -132,6 +135,7 @@ def case_of(
         seed=seed,
         command=command,
         report=report,
+        partial=known.partial,
     )
 
 
@@ -183,7 +187,14 @@ def judge_mutants(
         *_files_of_waivers(subject),
         today,
     )
-    known = Known(seconds=recording.seconds_of, new_tests=new_tests, flaky=flaky, waivers=waivers, remarks=remarks)
+    known = Known(
+        seconds=recording.seconds_of,
+        partial=recording.why,
+        new_tests=new_tests,
+        flaky=flaky,
+        waivers=waivers,
+        remarks=remarks,
+    )
     case = case_of(
         files, recording, makers(settings), known, seed=subject.pair.head_sha, command=command, report=report
     )

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from repro_gate.gates.fail_to_pass.case import Bench, Request, Stage
 from repro_gate.model import (
+    CollectFailure,
     Conditions,
     Experiment,
     ExperimentResult,
@@ -48,7 +49,7 @@ def record(bench: Bench, side: Side, limits: Limits, tests: Sequence[str] | None
     stage = Stage(side=side, recorded=True)
     collected = bench.collect(stage, Conditions())
     chosen = tuple(collected.items) if tests is None else tuple(test for test in tests if test in collected.items)
-    why = f"{len(collected.failures)} files of tests cannot be collected" if collected.failures else ""
+    why = _not_collected(collected.failures)
     if not chosen:
         return Recording(at_import=collected.import_ran, whole=not why, why=why, python=collected.python)
     request = Request(
@@ -141,6 +142,17 @@ def _places(*of_tests: Sequence[Trace]) -> set[tuple[str, int]]:
     """Files and lines that ran."""
     traces = {trace for each in of_tests for trace in each}
     return {(trace.path, line) for trace in traces for line in trace.numbers()}
+
+
+def _not_collected(failures: Sequence[CollectFailure]) -> str:
+    """Which files of tests say nothing, and what the first of them raised; empty if there are none."""
+    if not failures:
+        return ""
+    first = failures[0]
+    said = next(iter(first.failure.message.splitlines()), "")
+    raised = f"{first.failure.type}: {said}" if said else first.failure.type
+    more = f" (and {len(failures) - 1} more files of tests)" if len(failures) > 1 else ""
+    return f"{first.file} cannot be collected: {raised}{more}"
 
 
 def _why_not(result: ExperimentResult) -> str:

@@ -31,8 +31,9 @@ class Case:
     ``covered`` are whole statements that tests ran in it, ``lines_at_import`` those that ran while modules were
     imported, ``lines_in_children`` those that only child processes ran. ``texts`` are head's; ``changed`` the changed
     lines with their text, and ``unmutated`` why some of them got no mutant; ``statements`` are by line all lines of
-    its statement, where it has several. ``remarks`` are findings of the waivers'
-    readers. ``report`` is where report.json will be, seen from where the user is, or empty.
+    its statement, where it has several. ``remarks`` are findings of the waivers' readers. ``report`` is where
+    report.json will be, seen from where the user is, or empty. ``partial`` says why the instrumented run is not whole,
+    or is empty.
     """
 
     mutants: tuple[Mutant, ...]
@@ -54,6 +55,7 @@ class Case:
     seed: str = ""
     command: str = ""
     report: str = ""
+    partial: str = ""
 
     def statement(self, mutant: Mutant) -> int:
         """The first line of the statement that a mutant changes."""

@@ -21,6 +21,7 @@ class Reason(enum.StrEnum):
     PARTLY_TESTED = "partly_tested"
     TOO_MANY_TIMEOUTS = "too_many_timeouts"
     UNMEASURED = "unmeasured"
+    NOT_WHOLE = "run_not_whole"
     BUDGET = "budget"
     NOTHING_TO_MUTATE = "nothing_to_mutate"
     NOT_COVERED = "not_covered"
@@ -48,6 +49,7 @@ NEXT_STEP: dict[Reason, str] = {
     Reason.PARTLY_TESTED: "Raise `mutation-budget` where all mutants must be tested.",
     Reason.TOO_MANY_TIMEOUTS: "Run the check on a machine that is less busy; give the tests limits of their own.",
     Reason.UNMEASURED: "Look at the controls in the report: they say what stood in the way.",
+    Reason.NOT_WHOLE: "Mend what ended the run (or give it more time), and run the check again.",
     Reason.BUDGET: "Raise `mutation-budget`.",
     Reason.NOTHING_TO_MUTATE: "Nothing; the account says for each line why.",
     Reason.NOT_COVERED: "Add tests that run the changed lines.",

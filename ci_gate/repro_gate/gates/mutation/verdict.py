@@ -55,7 +55,7 @@ def decide(report: MutationReport, case: Case, policy: Policy, waived: Waived) -
     """The gate's result, with the report that it rests on."""
     chosen = shown(report.survivors, case.statement)
     report = replace(report, shown=tuple(each.mutant.id for each in chosen), interval=interval(report.measured))
-    verdict, reason, text = _verdict(report, policy, waived)
+    verdict, reason, text = _verdict(report, case, policy, waived)
     findings = [
         *_survivors(report, chosen, case),
         *(_whole(reason, text) if text else ()),
@@ -124,9 +124,12 @@ def rank(result: MutantResult) -> tuple[int, str, int]:
     return _PLACES.get(mutant.operator, len(_PLACES)), mutant.file, mutant.line
 
 
-def _verdict(report: MutationReport, policy: Policy, waived: Waived) -> tuple[GateVerdict, Reason, str]:
+def _verdict(report: MutationReport, case: Case, policy: Policy, waived: Waived) -> tuple[GateVerdict, Reason, str]:
     """Verdict, reason, and a sentence where no other finding says it."""
     survivors = lines_of(report.survivors)
+    if case.partial and (survivors or not report.tested and report.left(Untested.NOT_COVERED)):
+        # What was not run could have run these lines, and noticed.
+        return GateVerdict.INCONCLUSIVE, Reason.NOT_WHOLE, f"The run of head is not whole: {case.partial}."
     if policy.allowed_survivors is not None and survivors > policy.allowed_survivors:
         return GateVerdict.FAIL, Reason.SURVIVORS, ""
     if len(waived.used) > policy.max_waivers:
