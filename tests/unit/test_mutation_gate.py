@@ -255,6 +255,44 @@ def test_tests_that_notice_nothing_at_all_prove_nothing() -> None:
     ]
 
 
+UNREAD = mutant("a", site=Site.IMPORT, qualname="")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "imported", "said"),
+    [
+        (Outcome.PASSED, frozenset[int](), {"left": "not-covered"}),  # as a setup.py beside the product
+        (Outcome.PASSED, frozenset({1}), {"tested": "inconclusive"}),
+        (Outcome.FAILED, frozenset[int](), {"tested": "killed"}),
+    ],
+)
+def test_a_file_that_did_not_run_and_that_nothing_notices_to_raise_is_not_covered(
+    behaviour: Outcome, imported: frozenset[int], said: dict[str, str]
+) -> None:
+    found = judged(
+        {OLD: lambda seen: behaviour if seen.mutant and seen.mode is Mode.FRESH else Outcome.PASSED},
+        UNREAD,
+        covering=lambda _mutant: (),
+        lines_at_import={FILE: imported},
+        covered={},
+    )
+    told = {"left": found.left.get("a"), "tested": found.outcomes.get("a")}
+    assert {key: value for key, value in told.items() if value} == said
+    if "left" in said:
+        assert found.told == ("neutral", "not_covered")
+        assert found.report.not_tested[0].why == f"no test notices that {FILE} raises"
+
+
+def test_a_survivor_names_a_test_that_runs_it_and_does_not_pass_on_head() -> None:
+    outcomes = {OLD: Outcome.PASSED, NEW: Outcome.FAILED}
+    found = judged({OLD: catches(), NEW: catches("a")}, A, outcomes=outcomes, policy={"allowed_survivors": None})
+    assert found.outcomes == {"a": "survived"}
+    assert (
+        f"1 test that runs it does not pass reliably on head and was not asked (e.g. {NEW})"
+        in found.result.findings[0].text
+    )
+
+
 def test_the_must_die_control_is_owed_by_a_file_and_not_by_each_function() -> None:
     g = mutant("g", 3, qualname="g", first_line=3)
     covering = {"g": (OLD,), "a": (OLD, NEW)}

@@ -80,6 +80,10 @@ class Case:
         at_import = self.lines_at_import.get(mutant.file, frozenset())
         return mutant.site is Site.IMPORT or not at_import.isdisjoint(mutant.lines)
 
+    def seen_to_run(self, mutant: Mutant) -> bool:
+        """Whether any of it, or of what its module does when it is imported, ran in the instrumented run."""
+        return bool(self.covering(mutant) or self.lines_at_import.get(mutant.file))
+
     def runs_in_children(self, mutant: Mutant) -> bool:
         """Whether only child processes of tests run it: they read the file, whatever a fork exchanges."""
         return not self.lines_in_children.get(mutant.file, frozenset()).isdisjoint(mutant.lines)

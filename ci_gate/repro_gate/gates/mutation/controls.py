@@ -50,6 +50,7 @@ class Controls:
     log: list[Control] = field(default_factory=list)
     _grounds: dict[_Key, Ground] = field(default_factory=dict)
     _died: dict[tuple[Way, str], bool] = field(default_factory=dict)
+    _ignored: set[tuple[Way, str]] = field(default_factory=set)
 
     def grounds(self, mutants: Sequence[Mutant], way: Way) -> dict[str, Ground]:
         """By mutant's id, after running what controls are missing."""
@@ -72,6 +73,10 @@ class Controls:
         must_die = {mutant.file: tests for mutant, tests in tried if (way, mutant.file) not in self._died}
         missing = (tests for key, tests in nulls.items() if key not in self._grounds)
         return sum(map(self.asking.seconds, missing)), sum(map(self.asking.seconds, must_die.values()))
+
+    def nobody_reads(self, file: str, way: Way) -> bool:
+        """Whether each test did as on head though the whole file raised."""
+        return (way, file) in self._ignored
 
     def spare_null(self, mutants: Iterable[Mutant], way: Way, seen: Observed) -> None:
         """Where every test passed with these mutants there is nothing that a null control could excuse.
@@ -120,6 +125,8 @@ class Controls:
                     and any(test in ground.eligible and seen.outcome(test).bad for test in tests)
                 )
                 last[file] = mutant, tests, "" if died else seen.broken or "every test passed"
+                if way is not Way.FORK and not (seen.broken or any(seen.outcome(test).bad for test in tests)):
+                    self._ignored.add((way, file))
                 if died:
                     self._died[way, file] = True
                     waiting.pop(file, None)

@@ -292,7 +292,10 @@ class _Run:
             if settled.missed is not None and not settled.exposed and not self.case.runs_at_import(mutant):
                 self.missed[mutant.id] = settled.missed
             return False
-        self.tested.append(_inconclusive(mutant, settled))
+        if not self.case.seen_to_run(mutant) and self.trials.controls.nobody_reads(mutant.file, way):
+            self.not_tested.append(NotTested(mutant=mutant, reason=Untested.NOT_COVERED, why=settled.why))
+        else:
+            self.tested.append(_inconclusive(mutant, settled))
         return True
 
     def _asks_too_few(self, mutant: Mutant, settled: Settled) -> bool:

@@ -127,7 +127,7 @@ def rank(result: MutantResult) -> tuple[int, str, int]:
 def _verdict(report: MutationReport, case: Case, policy: Policy, waived: Waived) -> tuple[GateVerdict, Reason, str]:
     """Verdict, reason, and a sentence where no other finding says it."""
     survivors = lines_of(report.survivors)
-    if case.partial and (survivors or not report.tested and report.left(Untested.NOT_COVERED)):
+    if case.partial and (survivors or (not report.tested and report.left(Untested.NOT_COVERED))):
         # What was not run could have run these lines, and noticed.
         return GateVerdict.INCONCLUSIVE, Reason.NOT_WHOLE, f"The run of head is not whole: {case.partial}."
     if policy.allowed_survivors is not None and survivors > policy.allowed_survivors:
@@ -209,8 +209,7 @@ def _survivors(report: MutationReport, chosen: Sequence[MutantResult], case: Cas
         others = alike[_statement(each, case)] - 1
         yield Finding(
             reason=Reason.SURVIVED,
-            text=survivor(each)
-            + (f"; {counted(others, 'further line')} of the same statement with survivors" if others else ""),
+            text=f"{survivor(each)}{_beside(others)}{_unasked(each, case)}",
             next_step=next_step_of(each, case.report),
             path=each.mutant.file,
             line=each.mutant.line,
@@ -228,6 +227,21 @@ def _line(result: MutantResult) -> tuple[str, int]:
 
 def _statement(result: MutantResult, case: Case) -> tuple[str, int]:
     return result.mutant.file, case.statement(result.mutant)
+
+
+def _beside(others: int) -> str:
+    """What else is of the same statement."""
+    return f"; {counted(others, 'further line')} of the same statement with survivors" if others else ""
+
+
+def _unasked(survivor: MutantResult, case: Case) -> str:
+    """Whose word is missing: a test that runs it might have noticed, and does not pass on head, or flakes."""
+    mute = [test for test in case.covering(survivor.mutant) if not case.is_heard(test)]
+    if not mute:
+        return ""
+    one = len(mute) == 1
+    does, was = ("that runs it does", "was") if one else ("that run it do", "were")
+    return f"; {counted(len(mute), 'test')} {does} not pass reliably on head and {was} not asked (e.g. {mute[0]})"
 
 
 def _timeouts(report: MutationReport) -> Iterator[Finding]:
