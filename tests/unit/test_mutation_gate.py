@@ -287,6 +287,7 @@ def test_a_survivor_names_a_test_that_runs_it_and_does_not_pass_on_head() -> Non
     outcomes = {OLD: Outcome.PASSED, NEW: Outcome.FAILED}
     found = judged({OLD: catches(), NEW: catches("a")}, A, outcomes=outcomes, policy={"allowed_survivors": None})
     assert found.outcomes == {"a": "survived"}
+    assert found.result.notes == (f"tests that do not pass reliably on head were not asked: {NEW}",)
     assert (
         f"1 test that runs it does not pass reliably on head and was not asked (e.g. {NEW})"
         in found.result.findings[0].text

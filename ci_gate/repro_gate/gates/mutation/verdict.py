@@ -69,6 +69,7 @@ def decide(report: MutationReport, case: Case, policy: Policy, waived: Waived) -
         verdict=verdict,
         reason=reason,
         findings=tuple(findings),
+        notes=tuple(_notes(report, case)),
         summary=outline(report),
         command=case.command,
         mutation=report,
@@ -242,6 +243,14 @@ def _unasked(survivor: MutantResult, case: Case) -> str:
     one = len(mute) == 1
     does, was = ("that runs it does", "was") if one else ("that run it do", "were")
     return f"; {counted(len(mute), 'test')} {does} not pass reliably on head and {was} not asked (e.g. {mute[0]})"
+
+
+def _notes(report: MutationReport, case: Case) -> Iterator[str]:
+    """Where something survived: who else might have noticed, had it passed on head."""
+    mute = [test for test in case.outcomes if not case.is_heard(test)]
+    if report.survivors and mute:
+        more = f" and {len(mute) - 3} more" if len(mute) > 3 else ""
+        yield f"tests that do not pass reliably on head were not asked: {', '.join(mute[:3])}{more}"
 
 
 def _timeouts(report: MutationReport) -> Iterator[Finding]:
