@@ -14,7 +14,19 @@ import runpy
 import sys
 from typing import Any
 
-from repro_gate_pytest import axes, children, counters, evidence, failure, lenient, lines, offspring, testfiles, wire
+from repro_gate_pytest import (
+    axes,
+    children,
+    counters,
+    evidence,
+    failure,
+    lenient,
+    lines,
+    mounts,
+    offspring,
+    testfiles,
+    wire,
+)
 from repro_gate_pytest.channel import Channel
 
 
@@ -101,6 +113,7 @@ def main() -> None:
     if current.start.get("evidence", True):
         evidence.install()
         evidence.watch_files(*current.start.get("watch", ()))
+    mounts.install()
     current.observe()
     current.notes += axes.install()
     axes.apply(current.conditions)

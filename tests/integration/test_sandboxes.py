@@ -45,6 +45,63 @@ CHILD = """
 """
 
 
+RENAMES = """\
+    import os, pathlib, shutil
+    import pytest
+
+    HERE = pathlib.Path(__file__).parent
+
+    def test_both_are_on_one_device(tmp_path):
+        assert os.stat(HERE).st_dev == os.stat(tmp_path).st_dev
+
+    @pytest.mark.parametrize("rename", [os.rename, os.replace, pathlib.Path.rename, pathlib.Path.replace])
+    def test_there_and_back(rename, tmp_path):
+        file, away = HERE / "settings.ini", tmp_path / "away.ini"
+        file.write_text("one")
+        file.chmod(0o640)
+        os.utime(file, (1, 2))
+        away.write_text("replaced")
+        rename(file, away)
+        assert (away.read_text(), away.stat().st_mode & 0o777, away.stat().st_mtime) == ("one", 0o640, 2)
+        assert not file.exists()
+        rename(away, file)
+        assert (file.read_text(), os.listdir(tmp_path)) == ("one", [])
+
+    def test_what_is_no_file(tmp_path):
+        os.symlink("nowhere", HERE / "link")
+        os.rename(HERE / "link", tmp_path / "link")
+        assert (os.readlink(tmp_path / "link"), os.path.lexists(HERE / "link")) == ("nowhere", False)
+        os.makedirs(HERE / "folder" / "below")
+        os.symlink("below", HERE / "folder" / "link")
+        os.makedirs(tmp_path / "there")
+        os.rename(bytes(HERE / "folder"), bytes(tmp_path / "there"))
+        assert sorted(os.listdir(tmp_path / "there")) == ["below", "link"]
+        assert (os.path.islink(tmp_path / "there" / "link"), (HERE / "folder").exists()) == (True, False)
+
+    def test_what_a_rename_refuses(tmp_path):
+        (HERE / "a").write_text("a")
+        (tmp_path / "full" / "b").mkdir(parents=True)
+        with pytest.raises(IsADirectoryError) as told:
+            os.rename(HERE / "a", tmp_path / "full")
+        assert (told.value.filename, told.value.filename2) == (str(HERE / "a"), str(tmp_path / "full"))
+        (HERE / "d").mkdir()
+        with pytest.raises(OSError, match="not empty"):
+            os.rename(HERE / "d", tmp_path / "full")
+        with pytest.raises(FileNotFoundError):
+            os.rename(HERE / "none", tmp_path / "x")
+        with pytest.raises(FileNotFoundError):
+            os.rename(HERE / "a", tmp_path / "none" / "x")
+        assert ((HERE / "a").read_text(), (HERE / "d").is_dir(), os.listdir(tmp_path)) == ("a", True, ["full"])
+"""
+
+
+@pytest.mark.parametrize("mode", list(Mode), ids=str)
+def test_files_are_renamed_between_the_tree_and_temporary_ones(project: MakeProject, lab: MakeLab, mode: Mode) -> None:
+    """In a sandbox they are mounted apart, which the kernel refuses; where tests run otherwise they are on one disk."""
+    result = lab(project({"test_r.py": RENAMES}), *PLAIN).run(mode)
+    assert set(outcomes(result).values()) == {"passed"}, [run.output[-600:] for run in result.runs if run.output]
+
+
 @pytest.mark.parametrize("mode", list(Mode), ids=str)
 def test_nothing_but_loopback_is_reached_and_attempts_are_recorded(
     project: MakeProject, lab: MakeLab, mode: Mode
