@@ -12,6 +12,8 @@ _ONE = "from shop.code import small\n\n\ndef test_two():\n    assert small(2)\n"
 _BOTH = _ONE + "    assert not small(3)\n"
 _GREET = "def greet(x):\n    if x > 1:\n        return 'é%d' % x\n    return 'ü'\n"
 _GREETED = "from shop.code import greet\n\n\ndef test_greet():\n    assert greet(2) == '\\xe92'\n    assert greet(0) == '\\xfc'\n"
+_PLUS, _TIMES = "x = x + 1000000000000000000000", "x = x * 2000000000000000000000"
+_ANY_SIZE = "from shop.code import size\n\n\ndef test_size():\n    assert size(1) > 0\n"
 _EVEN = "def divisible_without_rest(x):\n    return x % 2 == 0\n"
 
 SHAPES = (
@@ -104,6 +106,35 @@ SHAPES = (
         tested=0,
         base=change(_LONG + "\n\n" + _EVEN, _ONE),
         head={CODE: _EVEN + "\n\n" + _LONG},
+    ),
+    Shape(
+        name="lines-in-another-order",
+        trap="the same two lines, and other behaviour: what moved within a function is new",
+        verdict=FAIL,
+        reason="survivors",
+        tested=3,
+        base=change(f"def size(x):\n    {_PLUS}\n    {_TIMES}\n    return x\n", _ANY_SIZE),
+        head={CODE: f"def size(x):\n    {_TIMES}\n    {_PLUS}\n    return x\n"},
+        # Any number above zero is taken for the right one.
+        survivors=(
+            "3: x + 1000000000000000000000 -> x + 1000000000000000000001",
+            "3: x + 1000000000000000000000 -> x - 1000000000000000000000",
+        ),
+    ),
+    Shape(
+        name="from-the-if-to-its-else",
+        trap="a line with the same indentation, below another `else`",
+        verdict=PASS,
+        reason="all_detected",
+        tested=3,
+        base=change(
+            "def size(x):\n    if x > 9:\n        x = x + 5\n        x = x * 2\n    else:\n        x = x * 3\n    return x\n",
+            "from shop.code import size\n\n\ndef test_size():\n    assert size(20) == 50\n    assert size(1) == 3\n",
+        ),
+        head=change(
+            "def size(x):\n    if x > 9:\n        x = x * 2\n    else:\n        x = x + 5\n        x = x * 3\n    return x\n",
+            "from shop.code import size\n\n\ndef test_size():\n    assert size(20) == 40\n    assert size(1) == 18\n",
+        ),
     ),
     Shape(
         name="renamed-file",

@@ -383,8 +383,8 @@ def test_a_function_that_moved_to_another_file_is_no_change() -> None:
 
 
 def test_what_was_taken_away_once_has_moved_once() -> None:
-    twice = MOVED + "\n\n" + MOVED
-    result = World([changed(MOVED + OTHER, OTHER), changed(None, twice, path="pkg/new.py")], []).judged()
+    copies = [changed(None, MOVED, path=f"pkg/{name}.py") for name in ("new", "newer")]
+    result = World([changed(MOVED + OTHER, OTHER), *copies], []).judged()
     assert [str(line.state) for line in measured(result).lines if line.text] == ["moved"] * 4 + ["uncovered"] * 4
 
 

@@ -37,7 +37,7 @@ from repro_gate.change import (
 from repro_gate.change.layout import is_configuration, is_prose, is_pytest_file
 from repro_gate.environment import OnDisk, import_roots
 from repro_gate.experiment import decoded, encoded, is_called_test
-from repro_gate.gates.coverage import ChangedFile, Same, compare
+from repro_gate.gates.coverage import ChangedFile, Same, compare, regrouped
 from repro_gate.gates.fail_to_pass import Obstacle, ProductFile
 from repro_gate.model import ReasonCode, Side
 
@@ -157,7 +157,7 @@ def open_subject(
         product=product,
         facts=facts,
         notes=tuple(dict.fromkeys(notes)),
-        differing=tuple(_differing(repository, found, layout, roots)),
+        differing=regrouped(tuple(_differing(repository, found, layout, roots))),
         roots=roots,
         test_files=tuple(_other_test_files(repository, pair, layout)),
     )

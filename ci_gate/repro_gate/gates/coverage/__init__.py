@@ -6,7 +6,7 @@ Belongs here: what coverage means for a change. Does not belong here: recording 
 
 from repro_gate.gates.coverage.rules import Rules, read_rules
 from repro_gate.gates.coverage.runs import Runs, record, record_believed
-from repro_gate.gates.coverage.sameness import ChangedFile, Same, compare
+from repro_gate.gates.coverage.sameness import ChangedFile, Same, compare, regrouped
 from repro_gate.gates.coverage.structure import joined_arcs
 from repro_gate.gates.coverage.verdict import GATE, NEXT_STEP, Reason, Subject, judge
 
@@ -25,4 +25,5 @@ __all__ = [
     "read_rules",
     "record",
     "record_believed",
+    "regrouped",
 ]

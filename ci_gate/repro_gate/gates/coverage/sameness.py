@@ -1,8 +1,8 @@
 """Which changed statements are the same code as before: moved, or written with other white space and comments.
 
-Belongs here: comparing texts by logical lines, as the tokenizer sees them. Does not belong here: coverage. A block
-counts as moved by the measure of git's ``--color-moved``: as often as it was taken away elsewhere, and with at least
-20 letters and digits; its own lines in another place of the same hunk need no such length.
+Belongs here: comparing texts by logical lines, as the tokenizer sees them. Does not belong here: coverage, and which
+whole definitions and statements moved (units). A line is the same in its place if it stands in the same order among
+those that are, and in the same blocks; a line that moved is the same only with the unit that it belongs to.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import bisect
 import difflib
 import io
 import tokenize
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
+from repro_gate.gates.coverage.units import Module, between, within
 from repro_gate.model.lines import lines_of, with_line_feeds
 
 _SILENT = frozenset(
     {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
-_LEAST_MOVED = 20  # letters and digits of a block, as git has it
 _MOST_COMPARED = 250_000  # pairs of lines; from there on a line that is everywhere is no place to begin at
 _LONGEST_PARSED = 10_000  # characters of a logical line
 _MOST_PARSED = 20_000  # lines of a hunk; tokens are compared in a longer one
-_MOST_TRIED = 50  # places of equal first lines that a block is compared with
+_ARMS = frozenset({"else", "finally"})  # headers that belong to the statement before
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,24 +44,28 @@ class ChangedFile:
     added: frozenset[int] = frozenset()
 
 
+Block = tuple[int, str]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Logical:
     """A logical line of a text: its lines, its tokens as text, and the function or class that it is in or begins.
 
-    ``within``: the first lines of the headers of all blocks around it, from the outermost. ``same`` is equal for what
-    is the same code, however it is written.
+    ``within``: the blocks around it, from the outermost: the first line of the header of each, and ``else`` or
+    ``finally`` where it is that part of the statement. ``same`` is equal for what is the same code, however it is
+    written.
     """
 
     first: int
     last: int
     key: str
     scope: str = ""
-    within: tuple[int, ...] = ()
+    within: tuple[Block, ...] = ()
 
     @property
-    def weight(self) -> int:
-        """How many letters and digits it has."""
-        return sum(letter.isalnum() for letter in self.key)
+    def lines(self) -> range:
+        """The numbers of its lines."""
+        return range(self.first, self.last + 1)
 
     @property
     def same(self) -> str:
@@ -88,11 +93,13 @@ class Origin:
 class Same:
     """For each file of head: where the logical lines that are no new code came from, by their first line on head.
 
-    ``unchanged`` are the lines that git shows as they are: head's number -> base's.
+    ``unchanged`` are the lines that git shows as they are: head's number -> base's; ``displaced`` are those of them
+    that are other code all the same, since the block that they are in is another one.
     """
 
     origins: dict[str, dict[int, Origin]] = field(default_factory=dict)
     unchanged: dict[str, dict[int, int]] = field(default_factory=dict)
+    displaced: dict[str, set[int]] = field(default_factory=dict)
     logical: dict[str, list[Logical]] = field(default_factory=dict)
 
     def origin(self, path: str, line: int) -> Origin | None:
@@ -110,16 +117,19 @@ def logical_lines(text: str) -> list[Logical]:
     found: list[Logical] = []
     pending: list[tokenize.TokenInfo] = []
     around: list[str] = []  # a name for each block that is open; empty for one that is no definition
-    headers: list[int] = []
-    begun = ""
+    blocks: list[Block] = []
+    openers = [0]  # of each depth, the line that may begin a statement with several blocks
+    begun = arm = ""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.INDENT:
                 around.append(begun)
-                headers.append(found[-1].first if found else 0)
+                blocks.append(found[-1].within[-1] if arm else (found[-1].first if found else 0, ""))
+                openers.append(0)
             elif token.type == tokenize.DEDENT:
                 around.pop()
-                headers.pop()
+                blocks.pop()
+                openers.pop()
             elif token.type not in _SILENT:
                 pending.append(token)
             elif token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) and pending:
@@ -127,7 +137,10 @@ def logical_lines(text: str) -> list[Logical]:
                 begun = _defined(words)
                 scope = ".".join(name for name in (*around, begun) if name)
                 first, last = pending[0].start[0], pending[-1].end[0]
-                found.append(Logical(first=first, last=last, key=" ".join(words), scope=scope, within=tuple(headers)))
+                arm = words[0] if words[0] in _ARMS else ""
+                inside = (*blocks, (openers[-1], arm)) if arm else tuple(blocks)
+                found.append(Logical(first=first, last=last, key=" ".join(words), scope=scope, within=inside))
+                openers[-1] = openers[-1] if arm or words[0] == "except" else first
                 pending = []
     except (tokenize.TokenError, SyntaxError):
         plain = ((number, line.strip()) for number, line in enumerate(text.split("\n"), 1))
@@ -144,51 +157,125 @@ def _defined(words: Sequence[str]) -> str:
 def compare(files: Sequence[ChangedFile]) -> Same:
     """What of a change's added lines is the same code as before."""
     same = Same()
-    gone: list[tuple[ChangedFile, list[Logical]]] = []
-    came: list[tuple[ChangedFile, list[Logical]]] = []
+    logical: dict[str, list[Logical]] = {}
+    modules: list[tuple[Module, Module]] = []
     for file in files:
         before, after = logical_lines(file.base or ""), logical_lines(file.head or "")
-        same.logical[file.path] = after
-        origins = same.origins.setdefault(file.path, {})
-        left, anew = set[int](), set[int]()
+        logical[file.base_path], same.logical[file.path] = before, after
         same.unchanged[file.path], hunks = _aligned(file)
-        blocks = _Blocks(file, before, after, same.unchanged[file.path])
-        for removed, added in hunks:
-            old, new = _touched(before, removed), _touched(after, added)
-            for was, now in _matched(old, new):
-                left.add(was.first)
-                if blocks.alike(was, now):
-                    origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
-                else:
-                    anew.add(now.first)
-        gone.append((file, [each for each in _touched(before, file.removed) if each.first not in left]))
-        came.append(
-            (
-                file,
-                [each for each in _touched(after, file.added) if each.first not in origins and each.first not in anew],
-            )
+        same.origins[file.path], same.displaced[file.path] = _in_place(
+            file, before, after, same.unchanged[file.path], hunks
         )
-    _find_moved(gone, came, same)
+        modules.append((Module(file.base_path, file.module, file.base), Module(file.path, file.module, file.head)))
+    for moved in (*(each for pair in modules for each in within(*pair)), *between(modules)):
+        old, new = _lines_in(logical[moved.base_path], moved.was), _lines_in(same.logical[moved.path], moved.now)
+        if len(old) == len(new):
+            for was, now in zip(old, new, strict=True):
+                origin = Origin(path=moved.base_path, line=was.first, moved=True)
+                same.origins[moved.path].setdefault(now.first, origin)
+                same.displaced[moved.path].difference_update(now.lines)
+    _forget_unchanged(files, same)
     return same
 
 
-class _Blocks:
-    """Whether a line stands in the same blocks as before, of those whose headers the change leaves as they are.
+def regrouped(files: Sequence[ChangedFile]) -> tuple[ChangedFile, ...]:
+    """The files with lines as changed ones that git shows as they are, and that stand in another block than before."""
+    same = compare(files)
+    return tuple(
+        replace(
+            file,
+            added=file.added | lines,
+            removed=file.removed | {same.unchanged[file.path][line] for line in lines if line not in file.added},
+        )
+        if (lines := same.displaced[file.path])
+        else file
+        for file in files
+    )
 
-    In Python white space says what belongs to an `if`: a line that leaves it is other code.
+
+def _forget_unchanged(files: Iterable[ChangedFile], same: Same) -> None:
+    """Leave out origins of lines that are as they were, where they were."""
+    for file in files:
+        origins, unchanged = same.origins[file.path], same.unchanged[file.path]
+        for each in same.logical[file.path]:
+            origin = origins.get(each.first)
+            stays = origin is not None and all(line in unchanged for line in each.lines)
+            if stays and origin == Origin(path=file.base_path, line=unchanged[each.first], moved=True):
+                del origins[each.first]
+
+
+def _lines_in(lines: Sequence[Logical], span: tuple[int, int]) -> list[Logical]:
+    first, last = (bisect.bisect_left(lines, number, key=lambda each: each.first) for number in (span[0], span[1] + 1))
+    return list(lines[first:last])
+
+
+def _in_place(
+    file: ChangedFile,
+    before: Sequence[Logical],
+    after: Sequence[Logical],
+    unchanged: dict[int, int],
+    hunks: Sequence[tuple[set[int], set[int]]],
+) -> tuple[dict[int, Origin], set[int]]:
+    """Changed lines that are the same where they were, and unchanged ones that are in another block than before."""
+    pairs: dict[int, Logical] = {}
+    for removed, added in hunks:
+        pairs |= {now.first: was for was, now in _matched(_touched(before, removed), _touched(after, added))}
+    begins = {each.first: each for each in before}
+    origins: dict[int, Origin] = {}
+    displaced: set[int] = set()
+    blocks = _Blocks()
+    for now in after:
+        stays = file.base is not None and file.added.isdisjoint(now.lines)
+        was = begins.get(unchanged[now.first]) if stays else pairs.get(now.first)
+        if was is not None and (not stays or was.key == now.key) and blocks.alike(was, now):
+            blocks.keep(was, now)
+            if not stays:
+                origins[now.first] = Origin(path=file.base_path, line=was.first, moved=False)
+        elif stays:
+            displaced.update(now.lines)
+    return origins, displaced
+
+
+class _Blocks:
+    """Whether a line stands in the same blocks as before, of those whose headers are the same on both sides.
+
+    In Python white space says what belongs to an `if`: a line that leaves it is other code. Told line by line, in
+    order.
     """
 
-    def __init__(
-        self, file: ChangedFile, before: Sequence[Logical], after: Sequence[Logical], unchanged: dict[int, int]
-    ) -> None:
-        self._old = {each.first for each in before if file.removed.isdisjoint(range(each.first, each.last + 1))}
-        kept = (each.first for each in after if file.added.isdisjoint(range(each.first, each.last + 1)))
-        self._new = {line: unchanged.get(line, 0) for line in kept}
+    def __init__(self) -> None:
+        self._kept: dict[int, int] = {}  # header of head -> of base
+        self._headers: set[int] = set()
+
+    def keep(self, was: Logical, now: Logical) -> None:
+        """Take two lines for the same one, which may be a header."""
+        self._kept[now.first] = was.first
+        self._headers.add(was.first)
 
     def alike(self, was: Logical, now: Logical) -> bool:
-        """Blocks that the change brings, alters or takes away are told by their headers."""
-        here = [self._new[header] for header in now.within if header in self._new]
-        return [header for header in was.within if header in self._old] == here
+        """A block that comes, or comes in another's place, is told by its header; one that goes, by what was in it.
+
+        `else` and `finally` have no header that could be measured: what comes into one is other code.
+        """
+        old = [block if block[0] in self._headers else (0, block[1]) for block in was.within]
+        new = [(self._kept.get(line, 0), arm) for line, arm in now.within]
+        if [block for block in old if block[0]] != [block for block in new if block[0]]:
+            return False
+        return all(
+            gone[""] <= came[""] and all(gone[arm] == came[arm] for arm in _ARMS)
+            for gone, came in zip(_between(old), _between(new), strict=True)
+        )
+
+
+def _between(blocks: Iterable[Block]) -> list[Counter[str]]:
+    """How many blocks of each kind there are before, between and after those whose headers are kept."""
+    found = [Counter[str]()]
+    for line, arm in blocks:
+        if line:
+            found.append(Counter())
+        else:
+            found[-1][arm] += 1
+    return found
 
 
 def _matched(old: Sequence[Logical], new: Sequence[Logical]) -> Iterator[tuple[Logical, Logical]]:
@@ -237,65 +324,4 @@ def _aligned(file: ChangedFile) -> tuple[dict[int, int], list[tuple[set[int], se
 
 
 def _touched(lines: Sequence[Logical], numbers: set[int] | frozenset[int]) -> list[Logical]:
-    return [each for each in lines if any(number in numbers for number in range(each.first, each.last + 1))]
-
-
-_Place = tuple[int, int]
-
-
-def _find_moved(
-    gone: Sequence[tuple[ChangedFile, list[Logical]]], came: Sequence[tuple[ChangedFile, list[Logical]]], same: Same
-) -> None:
-    """Longest blocks first come, first served; what was taken away once has moved once."""
-    places: dict[str, list[_Place]] = {}
-    for number, (_, lines) in enumerate(gone):
-        for position, each in enumerate(lines):
-            places.setdefault(each.key, []).append((number, position))
-    used: set[_Place] = set()
-    for file, lines in came:
-        position = 0
-        while position < len(lines):
-            block = max(
-                (
-                    _run(gone, place, lines, position, used)
-                    for place in places.get(lines[position].key, ())[:_MOST_TRIED]
-                ),
-                key=len,
-                default=[],
-            )
-            if sum(lines[position + offset].weight for offset in range(len(block))) < _LEAST_MOVED:
-                position += 1
-                continue
-            for offset, (number, at) in enumerate(block):
-                origin = Origin(path=gone[number][0].base_path, line=gone[number][1][at].first, moved=True)
-                same.origins[file.path][lines[position + offset].first] = origin
-            used.update(block)
-            position += len(block)
-
-
-def _run(
-    gone: Sequence[tuple[ChangedFile, list[Logical]]],
-    place: _Place,
-    lines: Sequence[Logical],
-    position: int,
-    used: set[_Place],
-) -> list[_Place]:
-    """How far two places go on alike, with the same blocks."""
-    number, at = place
-    before = gone[number][1]
-    found: list[_Place] = []
-    counterparts: dict[int, int] = {}
-    theirs: set[int] = set()
-    while (
-        at < len(before)
-        and position < len(lines)
-        and before[at].key == lines[position].key
-        and (number, at) not in used
-        and [counterparts[line] for line in before[at].within if line in counterparts]
-        == [line for line in lines[position].within if line in theirs]
-    ):
-        found.append((number, at))
-        counterparts[before[at].first] = lines[position].first
-        theirs.add(lines[position].first)
-        at, position = at + 1, position + 1
-    return found
+    return [each for each in lines if any(number in numbers for number in each.lines)]
