@@ -241,6 +241,37 @@ def test_tox_helps_only_where_nothing_else_speaks_of_tests() -> None:
     assert "zeta" not in declare(named({"tox.ini": tox, "pyproject.toml": PROJECT})).lines
 
 
+_DIAGRAMS = """\
+    [project]
+    name = "demo"
+    version = "1"
+    [project.optional-dependencies]
+    diagrams = ["railroad-diagrams", "jinja2"]
+    more = ["eta"]
+    """
+
+
+def test_extras_of_tox_are_those_of_the_tests_where_nothing_else_speaks_of_them() -> None:
+    tox = "[testenv]\ndeps=pytest\nextras=diagrams, unknown\n"
+    found = declare(named({"tox.ini": tox, "pyproject.toml": _DIAGRAMS}))
+    assert set(found.lines) == {"railroad-diagrams", "jinja2", "pytest"}
+    assert found.extras == ("diagrams",)
+    assert "tox.ini [testenv] names the extras: diagrams" in found.notes
+    asked = declare(named({"tox.ini": tox, "pyproject.toml": _DIAGRAMS}), extras=["more"])
+    assert asked.extras == ("more",)
+    assert "jinja2" not in asked.lines
+
+
+def test_tox_helps_beside_a_requirements_file_of_tools() -> None:
+    tox = "[testenv]\ndeps=pytest\nextras=diagrams\n"
+    files = {"tox.ini": tox, "pyproject.toml": _DIAGRAMS, "tests/requirements.txt": "coverage==4.4.2\ntox\n"}
+    found = declare(named(files))
+    assert found.kind is Kind.REQUIREMENTS
+    assert set(found.lines) == {"coverage==4.4.2", "tox", "pytest", "railroad-diagrams", "jinja2"}
+    with_pytest = declare(named({**files, "tests/requirements.txt": "pytest-xdist\n"}))
+    assert set(with_pytest.lines) == {"pytest-xdist"}
+
+
 @pytest.mark.parametrize(
     "names", [["pylock.toml", "pylock.test.toml"], ["pylock.test.toml", "pylock.dev.toml"], ["pylock.test.toml"]]
 )

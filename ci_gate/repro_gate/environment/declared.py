@@ -17,9 +17,9 @@ from pathlib import PurePosixPath
 from packaging.utils import canonicalize_name
 
 from repro_gate.environment import requirement_files
-from repro_gate.environment.facts import PYPROJECT, Facts, from_pyproject
+from repro_gate.environment.facts import PYPROJECT, Facts, from_pyproject, parsed
 from repro_gate.environment.files import Tree
-from repro_gate.environment.setup_files import from_setup_files, merged, tox_deps
+from repro_gate.environment.setup_files import from_setup_files, merged, tox_deps, tox_extras
 
 NAMES = requirement_files.NAMES
 _MANIFESTS = (PYPROJECT, "setup.cfg", "setup.py", "tox.ini")
@@ -89,8 +89,10 @@ def declare(
         notes += flat.notes
     elif kind is Kind.PROJECT:
         lines = facts.lines(chosen_extras, chosen_groups)
-    if kind in (Kind.PROJECT, Kind.NOTHING) and not chosen_extras and not chosen_groups:
-        lines = (*lines, *_hinted(tree, notes))
+    if _says_nothing_of_tests(kind, lines, (*chosen_extras, *chosen_groups)):
+        hinted, more = _hinted(tree, facts, extras, notes)
+        chosen_extras = tuple(dict.fromkeys([*chosen_extras, *more]))
+        lines = tuple(dict.fromkeys([*lines, *facts.lines(more, ()), *hinted]))
     commands = tuple(tuple(shlex.split(command)) for command in install)
     computed = facts.computed if kind in (Kind.PROJECT, Kind.REQUIREMENTS) else ()
     return Declared(
@@ -159,12 +161,25 @@ def _pylock(tree: Tree, notes: list[str]) -> str:
     return found[0] if found else ""
 
 
-def _hinted(tree: Tree, notes: list[str]) -> tuple[str, ...]:
-    """tox.ini lists what tests need where nothing else does."""
+def _says_nothing_of_tests(kind: Kind, lines: Sequence[str], chosen: Sequence[str]) -> bool:
+    """Whether what was found is not what tests need: files of requirements may be for tools that run or check them."""
+    if kind is Kind.REQUIREMENTS:
+        names = {canonicalize_name(found.name) for line in lines if (found := parsed(line)) is not None}
+        return not any(name == "pytest" or name.startswith("pytest-") for name in names)
+    return kind in (Kind.PROJECT, Kind.NOTHING) and not chosen
+
+
+def _hinted(
+    tree: Tree, facts: Facts, asked: Sequence[str], notes: list[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """tox.ini lists what tests need where nothing else does: requirements, and extras unless others are asked for."""
     found = tox_deps(tree)
-    if found:
+    extras = tuple(name for name in tox_extras(tree) if name in facts.extras and not asked)
+    if found or extras:
         notes.append("no test dependencies are declared; those of tox.ini [testenv] were taken")
-    return found
+    if extras:
+        notes.append(f"tox.ini [testenv] names the extras: {', '.join(extras)}")
+    return found, extras
 
 
 def _all_declarations(tree: Tree, install: Sequence[str]) -> tuple[str, ...]:

@@ -63,11 +63,21 @@ def _still_computed(first: Facts, second: Facts, told: bool) -> tuple[str, ...]:
 
 def tox_deps(tree: Tree) -> tuple[str, ...]:
     """The plain requirements of ``[testenv] deps`` in tox.ini, without what tox would substitute."""
+    return tuple(line for line in _lines(_testenv(tree, "deps")) if parsed(line) is not None and "{" not in line)
+
+
+def tox_extras(tree: Tree) -> tuple[str, ...]:
+    """The extras of ``[testenv]`` in tox.ini, one a line or with commas between them, by canonical name."""
+    names = (name.strip() for line in _lines(_testenv(tree, "extras")) for name in line.split(","))
+    return tuple(canonicalize_name(name) for name in names if name and not set("{}:") & set(name))
+
+
+def _testenv(tree: Tree, key: str) -> str:
+    """A key of ``[testenv]``; nothing where tox.ini cannot be read: it is a hint only, nobody asked for this file."""
     try:
-        found = _ini("tox.ini", tree).get("testenv", "deps", fallback="")
+        return _ini("tox.ini", tree).get("testenv", key, fallback="")
     except ConfigError:
-        return ()  # a hint only: nobody asked for this file
-    return tuple(line for line in _lines(found) if parsed(line) is not None and "{" not in line)
+        return ""
 
 
 def _ini(name: str, tree: Tree) -> configparser.RawConfigParser:
