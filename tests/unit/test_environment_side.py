@@ -180,7 +180,7 @@ def test_importlib_finds_the_metadata_and_no_code(tmp_path: Path) -> None:
     write_side(sided({"pyproject.toml": FULL, "demo/__init__.py": ""}), tmp_path)
     found = next(iter(importlib.metadata.distributions(path=[str(tmp_path / "lib")])))
     assert (found.metadata["Name"], found.version) == ("De.mo", "1.2")
-    assert found.requires == ["alpha>1", "beta ; (os_name == 'nt') and extra == \"test\"", 'gamma ; extra == "test"']
+    assert found.requires == ["alpha>1", 'beta; os_name == "nt" and extra == "test"', 'gamma; extra == "test"']
     assert {(point.group, point.name, point.value) for point in found.entry_points} == {
         ("console_scripts", "demo", "demo.cli:app.run"),
         ("console_scripts", "demo-mod", "demo"),
@@ -235,3 +235,89 @@ def test_a_wheel_with_a_path_that_leads_out_is_refused(member: str) -> None:
 def test_a_project_without_a_name_has_no_metadata() -> None:
     found = sided({"tests/test_x.py": ""})
     assert (found.metadata, found.notes) == ({}, ("the project has no name: no metadata",))
+
+
+def _metadata(files: Mapping[str, str]) -> importlib.metadata.PackageMetadata:
+    (text,) = (text for path, text in sided(files).metadata.items() if path.endswith("/METADATA"))
+    return importlib.metadata.PathDistribution(_Folder(text)).metadata  # type: ignore[arg-type]
+
+
+class _Folder:
+    """A place with one file in it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def joinpath(self, _name: str) -> _Folder:
+        return self
+
+    def read_text(self, encoding: str) -> str:
+        return self._text
+
+
+def test_metadata_is_what_the_project_says_of_itself() -> None:
+    project = """\
+        [project]
+        name = "de-mo"
+        version = "1.2"
+        description = "Logs,\\n and logs"
+        requires-python = ">=3.8"
+        license = "MIT OR Apache-2.0"
+        license-files = ["LICENSE*"]
+        keywords = ["logging", "structured"]
+        readme = "README.md"
+        authors = [{name = "Ann"}, {name = "Ben, Dr.", email = "b@x.org"}, {email = "c@x.org"}]
+        maintainers = [{name = "Dee", email = "d@x.org"}]
+        classifiers = ["Typing :: Typed", "Programming Language :: Python"]
+        dependencies = ["zeta>1"]
+        [project.optional-dependencies]
+        test = ["eta; python_version > '3'"]
+        [project.urls]
+        Documentation = "https://x.org/docs"
+        "Bug Tracker" = "https://x.org/bugs"
+        """
+    files = {"demo/__init__.py": "", "pyproject.toml": project, "README.md": "# Démo\n\nText.\n", "LICENSE-MIT": "x"}
+    found = _metadata(files)
+    assert (found["Name"], found["Version"], found["Summary"]) == ("de-mo", "1.2", "Logs, and logs")
+    assert (found["Author"], found["Author-Email"]) == ("Ann", '"Ben, Dr." <b@x.org>, c@x.org')
+    assert (found["Maintainer-Email"], found["Keywords"]) == ("Dee <d@x.org>", "logging,structured")
+    assert (found["License-Expression"], found.get_all("License-File")) == ("MIT OR Apache-2.0", ["LICENSE-MIT"])
+    assert found["Requires-Python"] == ">=3.8"
+    assert found.get_all("Classifier") == ["Typing :: Typed", "Programming Language :: Python"]
+    assert found.get_all("Project-URL") == ["Documentation, https://x.org/docs", "Bug Tracker, https://x.org/bugs"]
+    assert found.get_all("Requires-Dist") == ["zeta>1", 'eta; python_version > "3" and extra == "test"']
+    assert found.get_all("Provides-Extra") == ["test"]
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert found.get_payload() == "# Démo\n\nText.\n"  # type: ignore[attr-defined]
+
+
+def test_metadata_is_what_setup_cfg_says() -> None:
+    configured = """\
+        [metadata]
+        name = de-mo
+        version = 1.2
+        description = Logs
+        author = Ann
+        author-email = a@x.org
+        url = https://x.org
+        license = MIT
+        long_description = file: README.rst
+        keywords = one, two
+        classifiers =
+            Typing :: Typed
+        project_urls =
+            Source = https://x.org/src
+        """
+    found = _metadata({"demo/__init__.py": "", "setup.cfg": configured, "README.rst": "Demo\n"})
+    assert (found["Summary"], found["Author"], found["Author-Email"]) == ("Logs", "Ann", "a@x.org")
+    assert (found["Home-Page"], found["License"], found["Keywords"]) == ("https://x.org", "MIT", "one,two")
+    assert found.get_all("Classifier") == ["Typing :: Typed"]
+    assert found.get_all("Project-URL") == ["Source, https://x.org/src"]
+    assert found.get_payload() == "Demo\n"  # type: ignore[attr-defined]
+
+
+def test_a_field_that_the_specification_refuses_is_left_out_alone() -> None:
+    project = NAME + 'license = "no such license"\ndescription = "Logs"\n'
+    found = _metadata({"demo/__init__.py": "", "pyproject.toml": project})
+    assert "License-Expression" not in found
+    assert (found["Summary"], found["Name"]) == ("Logs", "de-mo")

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from repro_gate.config import parse_toml
+from repro_gate.environment.described import described
 from repro_gate.environment.facts import PYPROJECT, Facts
 from repro_gate.environment.files import Tree, string, strings, table, text_of
 from repro_gate.environment.importable import Importable
@@ -50,7 +51,7 @@ def side_of(tree: Tree, facts: Facts, importable: Importable, python: str, *, ot
     notes = () if version else (f"the version of {facts.name} is not in its files: it is given as {UNKNOWN}",)
     version = version or UNKNOWN
     folder = f"{canonicalize_name(facts.name).replace('-', '_')}-{version}.dist-info"
-    metadata = {f"{folder}/METADATA": _metadata(facts, version), f"{folder}/INSTALLER": "repro-gate\n"}
+    metadata = {f"{folder}/METADATA": described(tree, _needed(facts, version)), f"{folder}/INSTALLER": "repro-gate\n"}
     if points := "\n".join(_entry_points(facts)):
         metadata[f"{folder}/entry_points.txt"] = f"{points}\n"
     scripts = {name: _script(target, python) for name, target in facts.scripts.items() if _plain(name)}
@@ -72,7 +73,8 @@ def _plain(name: str) -> bool:
     return "/" not in name and name not in ("", ".", "..")
 
 
-def _metadata(facts: Facts, version: str) -> str:
+def _needed(facts: Facts, version: str) -> str:
+    """What every project has, and what it requires."""
     lines = ["Metadata-Version: 2.1", f"Name: {facts.name}", f"Version: {version}"]
     if facts.requires_python:
         lines.append(f"Requires-Python: {facts.requires_python}")
