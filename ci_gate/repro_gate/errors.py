@@ -119,11 +119,20 @@ class PrepareFailed(ReproGateError):
 
 
 class CollectionFailed(ReproGateError):
-    """pytest did not get as far as a list of tests."""
+    """pytest did not get as far as a list of tests. ``side`` says of which tree of a change, in words."""
 
     exit_code = ExitCode.INCONCLUSIVE
     slug = "collection-failed"
     default_next_step = "Make `python -m pytest --collect-only` work with the same arguments first."
+
+    def __init__(self, sentence: str, *, next_step: str | None = None, details: str = "", side: str = "") -> None:
+        super().__init__(sentence, next_step=next_step, details=details)
+        self.side = side
+
+    @property
+    def told(self) -> str:
+        """The sentence, with the side that it is about."""
+        return f"On {self.side}: {self}" if self.side else str(self)
 
 
 class ServerLost(ReproGateError):

@@ -166,3 +166,35 @@ def test_a_check_without_a_report_leaves_what_the_commands_about_mutants_read(sh
     assert packed.code == 0, packed
     (capsule,) = re.findall(r"capsule: (\S+)", packed.out)
     assert "with local changes" not in shell.gate("capsule", "show", capsule, cwd=repo.path).out
+
+
+def test_whose_doing_it_is_that_pytest_does_not_start(shell: Shell, tmp_path: Path) -> None:
+    suite = {
+        "shop/__init__.py": "",
+        "shop/size.py": "def small(x):\n    return x < 5\n",
+        "tests/test_size.py": "from shop.size import small\n\ndef test_small():\n    assert small(1)\n",
+    }
+    good, bad = {"conftest.py": ""}, {"conftest.py": "raise ValueError('not in the archive')\n"}
+    edit = {"shop/size.py": "def small(x):\n    return x < 4\n"}
+
+    def trouble(name: str, base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, str]:
+        place = tmp_path / name
+        place.mkdir()
+        repo = Repo(place)
+        repo.git("init", "--quiet", "--initial-branch=main")
+        before = repo.commit({**suite, **base}, message="base")
+        repo.commit({**edit, **head}, message="head")
+        done = shell.gate("check", "--base", before, "--gates", "coverage", *HERE, "--report-json", "o.json", cwd=place)
+        assert done.code == 3, done
+        told = json.loads((place / "o.json").read_text(encoding="utf-8"))["trouble"]
+        return told["text"], told["next_step"]
+
+    text, step = trouble("of-base", bad, good)
+    assert text.startswith("On base as it is")
+    assert "not the change's doing:" in step
+    text, step = trouble("of-head", good, bad)
+    assert text.startswith("On head")
+    assert "so it is the change's doing" in step
+    text, step = trouble("of-both", bad, {})
+    assert text.startswith("On head")
+    assert "not the change's doing alone" in step

@@ -168,7 +168,8 @@ def _unanswered(gates: Iterable[str], reason: ReasonCode, text: str, next_step: 
 
 
 def _trouble(error: ReproGateError) -> Trouble:
-    return Trouble(slug=error.slug, text=str(error), next_step=error.next_step, details=error.details)
+    text = error.told if isinstance(error, CollectionFailed) else str(error)
+    return Trouble(slug=error.slug, text=text, next_step=error.next_step, details=error.details)
 
 
 def levels_of(settings: Settings) -> dict[str, Level]:

@@ -20,6 +20,7 @@ from repro_gate.model import Conditions, Experiment, ExperimentResult, Side, Tes
 from repro_gate.pipeline.provision import Provision, Room
 from repro_gate.sandbox import Sandbox
 
+_CONTROL = Stage(side=Side.CONTROL)
 _HEAD = Stage(side=Side.HEAD)
 _RECORDED = Stage(side=Side.HEAD, recorded=True)
 _NO_SPACE = "[Errno 28]"
@@ -76,7 +77,9 @@ class LabBench:
         except CollectionFailed as failed:
             if any(words in failed.details for words in (_NO_SPACE, _NO_TEMPORARY)):
                 raise DiskFull(f"No space left in {self.directory} for pytest to start.") from failed
-            raise
+            raise CollectionFailed(
+                str(failed), next_step=self._whose_doing(stage, conditions), details=failed.details, side=_words(stage)
+            ) from failed
         self._compiled.setdefault((stage.environment, stage.side.origin), lab)
         self._facts.setdefault(
             stage.side,
@@ -96,6 +99,27 @@ class LabBench:
         )
         self._collected[stage, conditions] = found
         return found
+
+    def _whose_doing(self, stage: Stage, conditions: Conditions) -> str | None:
+        """What to do where pytest gives no list on a side; of head, base is asked whether it has the same trouble."""
+        if stage.side is Side.CONTROL:
+            return (
+                "Base as it is has this, so it is not the change's doing: "
+                "make `python -m pytest --collect-only` work on base first."
+            )
+        if stage.side is not Side.HEAD or stage.lenient:
+            return None
+        try:
+            self.collect(_CONTROL, conditions)
+        except (CollectionFailed, DiskFull):
+            return (
+                "Base's own tests cannot be collected either, so it is not the change's doing alone: "
+                "make `python -m pytest --collect-only` work on base first."
+            )
+        return (
+            "Base's own tests are collected, so it is the change's doing: "
+            "make `python -m pytest --collect-only` work on head."
+        )
 
     def run(self, requests: Sequence[Request]) -> list[ExperimentResult]:
         """Run the requests, those of different stages at the same time;
