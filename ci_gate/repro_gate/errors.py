@@ -119,7 +119,7 @@ class PrepareFailed(ReproGateError):
 
 
 class CollectionFailed(ReproGateError):
-    """pytest did not get as far as a list of tests. ``side`` says of which tree of a change, in words."""
+    """pytest did not get as far as a list of tests."""
 
     exit_code = ExitCode.INCONCLUSIVE
     slug = "collection-failed"
@@ -127,7 +127,7 @@ class CollectionFailed(ReproGateError):
 
     def __init__(self, sentence: str, *, next_step: str | None = None, details: str = "", side: str = "") -> None:
         super().__init__(sentence, next_step=next_step, details=details)
-        self.side = side
+        self.side = side  # of a change, in words
 
     @property
     def told(self) -> str:

@@ -435,6 +435,33 @@ def test_a_function_that_moved_keeps_its_claim_to_tests() -> None:
     ]
 
 
+def test_a_way_that_only_a_deleted_test_took_is_lost() -> None:
+    both, one = ran("2-4", "2>3,2>4"), ran("2-4", "2>3")
+    sims = [a_test("kept", one, one), a_test("gone", None, ran("2,4", "2>4"))]
+    result = World([], sims, texts={FILE: textwrap.dedent(HALF)}, at_import="1").judged()
+    assert said(result) == ("fail", "lost_coverage")
+    assert lost(result) == [(FILE, 2, ("gone",))]
+    assert measured(result).lost[0].branch == "line 2 didn't jump to line 4 because the condition on line 2 was always true"
+    assert "1 unchanged branch lost" in result.summary
+    assert "line lost" not in result.summary
+    assert "(tests/test_mod.py::gone)" in result.findings[0].text
+    kept = World([], [a_test("kept", both, one)], texts={FILE: textwrap.dedent(HALF)}, at_import="1").judged()
+    assert lost(kept) == []
+
+
+def test_a_way_that_comes_and_goes_by_itself_is_not_lost() -> None:
+    texts = {FILE: textwrap.dedent(HALF)}
+    turns = [ran("2-4", "2>3"), ran("2-4", "2>3,2>4")]
+    sims = [a_test("kept", lambda seen: turns[min(seen.nth, 1)](seen), ran("2-4", "2>3")), a_test("gone", None, ran("2,4", "2>4"))]
+    assert lost(World([], sims, texts=texts, at_import="1").judged()) == []
+
+
+def test_a_way_to_a_line_that_is_lost_is_told_by_the_line() -> None:
+    sims = [a_test("kept", ran("2,4", "2>4"), None), a_test("gone", None, ran("2-4", "2>3"))]
+    result = World([], sims, texts={FILE: textwrap.dedent(HALF)}, at_import="1").judged()
+    assert [(each.line, each.branch) for each in measured(result).lost] == [(3, "")]
+
+
 def test_a_deleted_line_is_not_lost() -> None:
     sims = [a_test("a", ran("2"), ran("2,5"))]
     assert lost(World([changed(TWO, TWO[: TWO.index("def g")])], sims, at_import="1").judged()) == []

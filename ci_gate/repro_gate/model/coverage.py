@@ -53,7 +53,7 @@ class MissedBranch:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostLine:
     """A line that the change leaves as it is: base's tests ran it (``tests``; none: only imports),
-    head's do not, twice.
+    head's do not, twice. With ``branch``, in words, it runs, and what no test does any more is go on that way.
     """
 
     path: str
@@ -62,6 +62,7 @@ class LostLine:
     base_line: int
     text: str
     tests: tuple[str, ...]
+    branch: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

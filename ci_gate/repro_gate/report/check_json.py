@@ -114,6 +114,7 @@ def _coverage(found: CoverageOfChange) -> dict[str, Any]:
                 "base_line": each.base_line,
                 "text": each.text,
                 "tests": list(each.tests),
+                "branch": each.branch or None,
             }
             for each in found.lost
         ],

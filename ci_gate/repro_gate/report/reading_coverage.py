@@ -56,6 +56,7 @@ class _Lost(Part):
     base_line: Whole
     text: str
     tests: Texts
+    branch: str | None = None
 
     def made(self) -> LostLine:
         return LostLine(
@@ -65,6 +66,7 @@ class _Lost(Part):
             base_line=self.base_line,
             text=self.text,
             tests=tuple(self.tests),
+            branch=self.branch or "",
         )
 
 

@@ -106,8 +106,8 @@ def _lost_again(
     tests = tuple(dict.fromkeys(test for line in lost for test in line.tests))
     base, head = runs.again(tests)
     again = _lost(subject, same, measured, Believed(base, subject.flaky), Believed(head, subject.flaky))
-    places = {(line.path, line.line) for line in again}
-    return tuple(line for line in lost if (line.path, line.line) in places) if head.whole else ()
+    places = {(line.path, line.line, line.branch) for line in again}
+    return tuple(line for line in lost if (line.path, line.line, line.branch) in places) if head.whole else ()
 
 
 def _counted(subject: Subject, measured: Measured, lost: tuple[LostLine, ...]) -> CoverageOfChange:
@@ -130,7 +130,13 @@ def _counted(subject: Subject, measured: Measured, lost: tuple[LostLine, ...]) -
 
 def _decided(found: CoverageOfChange, head: Recording, notes: tuple[str, ...]) -> GateResult:
     unreadable = [line for line in found.lines if line.state is LineState.UNREADABLE]
-    findings = [*_uncovered(found), *_branches(found), *_of_lost(found), *_unreadable(unreadable)]
+    findings = [
+        *_uncovered(found),
+        *_branches(found),
+        *_of_lost(found),
+        *_of_lost_branches(found),
+        *_unreadable(unreadable),
+    ]
     verdict, reason = GateVerdict.PASS, Reason.COVERED
     if not found.enough or found.lost:
         verdict = GateVerdict.FAIL
@@ -171,8 +177,10 @@ def _summary(found: CoverageOfChange) -> str:
     rest = ", ".join(f"{count} {state.replace('-', ' ')}" for state, count in others.items() if count)
     if rest:
         told += f"; other changed lines: {rest}"
-    lost = len(found.lost)
-    return f"{told}; {lost} unchanged {'line' if lost == 1 else 'lines'} lost" if lost else told
+    ways = sum(bool(each.branch) for each in found.lost)
+    for count, one, many in ((len(found.lost) - ways, "line", "lines"), (ways, "branch", "branches")):
+        told += f"; {count} unchanged {one if count == 1 else many} lost" if count else ""
+    return told
 
 
 def _percent(found: CoverageOfChange) -> str:
@@ -208,8 +216,9 @@ def _branches(found: CoverageOfChange) -> Iterator[Finding]:
 
 
 def _of_lost(found: CoverageOfChange) -> Iterator[Finding]:
-    """One finding for each block that the same tests used to run."""
-    keyed = groupby(enumerate(found.lost), key=lambda each: (each[1].path, each[1].line - each[0], each[1].tests))
+    """One finding for each block that the same tests used to run, and for each branch that they used to take."""
+    lines = [each for each in found.lost if not each.branch]
+    keyed = groupby(enumerate(lines), key=lambda each: (each[1].path, each[1].line - each[0], each[1].tests))
     for (path, _, tests), group in keyed:
         block = [line for _, line in group]
         where = _where(path, block[0].line, block[-1].line)
@@ -221,6 +230,20 @@ def _of_lost(found: CoverageOfChange) -> Iterator[Finding]:
             path=path,
             line=block[0].line,
         )
+
+
+def _of_lost_branches(found: CoverageOfChange) -> Iterator[Finding]:
+    for each in found.lost:
+        if each.branch:
+            by = f"base's tests went that way ({', '.join(each.tests)})" if each.tests else "on base it did"
+            yield Finding(
+                reason=Reason.LOST_COVERAGE,
+                text=f"{_where(each.path, each.line)} ({_code(each.text)}) did not change, and with head's tests "
+                f"{each.branch}; {by}",
+                next_step=NEXT_STEP[Reason.LOST_COVERAGE],
+                path=each.path,
+                line=each.line,
+            )
 
 
 def _unreadable(lines: Iterable[ChangedLine]) -> Iterator[Finding]:
