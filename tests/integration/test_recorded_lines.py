@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -451,6 +452,33 @@ def test_files_for_other_tools_have_what_an_include_of_the_installed_product_mea
     assert list(json.loads(out.read_text(encoding="utf-8"))["files"]) == [path]
     with pytest.raises(CoverageFilesFailed, match=r"nothing to write .* no file of the product counts by \.coveragerc"):
         write_files(recording, read_rules(root), root, [], {"json": out}, tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "[run]\ninclude = pkg/*\n[report]\ninclude = */a*.py\n    pkg/c.py\nomit = pkg/c.py\n",
+        "[run]\nsource = pkg\n[report]\ninclude = */a*.py\n",
+        "[run]\nsource = pkg.a\n    pkg.a[b]\n    pkg/aXb.py\n",
+        "[run]\nomit = pkg/b.py\n    pkg/c.py\n    top.py\n    apart.py\n",
+    ],
+)
+def test_files_for_other_tools_have_exactly_the_files_that_count(tmp_path: Path, rules: str) -> None:
+    """Also where what ran is more than that, and a name looks like a pattern that others match."""
+    paths = ["pkg/a.py", "pkg/a[b].py", "pkg/aXb.py", "pkg/b.py", "pkg/c.py", "top.py", "apart.py"]
+    root = write_tree(tmp_path / "p", dict.fromkeys(paths, "A = 1\n"))
+    (root / ".coveragerc").write_text(rules, encoding="utf-8")
+    found = read_rules(root)
+    counted = [path for path in paths if not found.leaves_out(path, path.removesuffix(".py").replace("/", "."))]
+    assert counted == ["pkg/a.py", "pkg/a[b].py", "pkg/aXb.py"]
+    recording = Recording(at_import=tuple(Trace(path, "1") for path in paths))
+    wanted = {name: tmp_path / f"out.{name}" for name in ("json", "lcov", "xml")}
+    write_files(recording, found, root, counted, wanted, tmp_path / "made")
+    assert sorted(json.loads(wanted["json"].read_text(encoding="utf-8"))["files"]) == sorted(counted)
+    lcov = wanted["lcov"].read_text(encoding="utf-8")
+    assert [line[3:] for line in lcov.splitlines() if line.startswith("SF:")] == sorted(counted)
+    xml = wanted["xml"].read_text(encoding="utf-8")
+    assert sorted(re.findall(r'filename="([^"]+)"', xml)) == sorted(counted)
 
 
 NO_MONITORING = "import sys\nfor n in range(6): hasattr(sys, 'monitoring') and sys.monitoring.use_tool_id(n, str(n))\n"

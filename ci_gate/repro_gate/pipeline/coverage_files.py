@@ -7,7 +7,6 @@ not run.
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +38,8 @@ def rules_of(tree: Path, inside: str, arguments: Iterable[str]) -> Rules:
 
 
 def write_data(recording: Recording, file: Path, product: Iterable[str]) -> None:
-    """Write coverage.py's data, with a context for each test;
-    ``product`` are files that count although nothing of them ran.
+    """Write coverage.py's data, with a context for each test; ``product`` are the files that count, whether or not
+    anything of them ran, and no others are written.
 
     Raises MissingTool.
     """
@@ -50,13 +49,15 @@ def write_data(recording: Recording, file: Path, product: Iterable[str]) -> None
         raise MissingTool(
             "coverage.py is not installed here.", next_step="Run `pip install 'repro-gate[coverage]'`."
         ) from None
+    counts = frozenset(product)
     data = CoverageData(basename=str(file))
     try:
         for context, traces in (("", recording.at_import), *recording.by_test.items()):
             data.set_context(context)
-            data.add_arcs({trace.path: joined_arcs(trace.numbers(), trace.pairs()) for trace in traces})
+            ran = (trace for trace in traces if trace.path in counts)
+            data.add_arcs({trace.path: joined_arcs(trace.numbers(), trace.pairs()) for trace in ran})
         data.set_context("")
-        data.touch_files(sorted(set(product)))
+        data.touch_files(sorted(counts))
         data.write()
     finally:
         data.close(force=True)
@@ -77,7 +78,7 @@ def write_files(
         )
     place.mkdir(parents=True)
     write_data(recording, place / DATA, product)
-    (place / "rules").write_text(_rules(rules, product), encoding="utf-8")
+    (place / "rules").write_text(_rules(rules), encoding="utf-8")
     for name, target in wanted.items():
         made = place / name
         argv = [sys.executable, "-I", "-m", "coverage", *FORMATS[name], "-q"]
@@ -90,18 +91,15 @@ def write_files(
         shutil.copyfile(made, target)
 
 
-def _rules(rules: Rules, product: Sequence[str]) -> str:
-    """The rules as coverage.py reads them; a dollar would be the name of a variable. What is included are files by
-    now.
+def _rules(rules: Rules) -> str:
+    """The rules on lines as coverage.py reads them; a dollar would be the name of a variable.
+
+    Those on files are left out: the data has the files that count, and asked once more by patterns it may have others.
     """
 
     def several(name: str, values: Iterable[str]) -> list[str]:
         lines = [f"    {value}" for value in values if value]
         return [f"{name} =", *lines] if lines else []
-
-    def placed(pattern: str) -> str:
-        inside = rules.inside.strip("/")
-        return pattern if pattern.startswith(("*", "?", "/")) or not inside else f"{inside}/{pattern}"
 
     written = [
         "[run]",
@@ -111,12 +109,5 @@ def _rules(rules: Rules, product: Sequence[str]) -> str:
         "ignore_errors = true",
         *several("exclude_lines", [rules.exclude]),
         *several("partial_branches", [rules.partial]),
-        *several("include", map(_literally, product) if rules.include or rules.reported else ()),
-        *several("omit", map(placed, rules.omit)),
     ]
     return "\n".join(written).replace("$", "$$") + "\n"
-
-
-def _literally(path: str) -> str:
-    """A pattern that means this path."""
-    return re.sub(r"[*?\[]", "?", path)
