@@ -43,6 +43,11 @@ class Doing:
     effect: Effect
     defines: bool
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a definition that concerns only those who know a name of it."""
+        return self.defines and self.effect is Effect.NOTHING and self.binds.isdisjoint(BUILTINS)
+
 
 @dataclass(kw_only=True)
 class Scope:

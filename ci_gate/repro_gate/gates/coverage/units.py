@@ -128,17 +128,54 @@ def _kept(base: Sequence[_Unit], head: Sequence[_Unit], *, in_class: bool) -> It
     """Units of one body that changed places with none that matters; of a class that differs, those in it."""
     equal = list(_equal(base, head))
     changed = list(_changed(base, head, equal))
-    for pair in (*equal, *changed):
-        was, now = base[pair[0]], head[pair[1]]
-        crossed = [other for other in (*equal, *changed) if (pair[0] - other[0]) * (pair[1] - other[1]) < 0]
-        near = [doing for one, other in crossed for doing in (base[one].doing, head[other].doing)]
+    both = [(base[one], head[other]) for one, other in (*equal, *changed)]
+    places = [*equal, *changed]
+    concerned = _Concerned(both)
+    for mine, (was, now) in enumerate(both):
+        crossed = (
+            other
+            for other in concerned.by(mine)
+            if (places[mine][0] - places[other][0]) * (places[mine][1] - places[other][1]) < 0
+        )
         stays = not any(
-            may_not_change_places(mine, each, in_class=in_class) for each in near for mine in {was.doing, now.doing}
+            may_not_change_places(one.doing, each.doing, in_class=in_class)
+            for other in crossed
+            for each in both[other]
+            for one in (was, now)
         )
         if stays and (was.tree == now.tree or was.is_class_like(now)):
             yield was, now
     for one, other in changed:
         yield from _in_class(base[one], head[other])
+
+
+class _Concerned:
+    """Which pairs of units a pair may not change places with at all: of a plain definition, those that know its names.
+
+    Else each of a thousand functions would be held against each other one.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[_Unit, _Unit]]) -> None:
+        self._pairs = pairs
+        self._binding: dict[str, set[int]] = {}
+        self._reading: dict[str, set[int]] = {}
+        for place, pair in enumerate(pairs):
+            for unit in pair:
+                for name in unit.doing.binds:
+                    self._binding.setdefault(name, set()).add(place)
+                for name in unit.doing.reads:
+                    self._reading.setdefault(name, set()).add(place)
+
+    def by(self, place: int) -> Iterable[int]:
+        """The places of pairs to look at for one of them."""
+        doings = [unit.doing for unit in self._pairs[place]]
+        if not all(each.is_plain for each in doings):
+            return range(len(self._pairs))
+        found = set[int]()
+        for each in doings:
+            found.update(*(self._binding.get(name, ()) for name in each.binds | each.reads))
+            found.update(*(self._reading.get(name, ()) for name in each.binds))
+        return found
 
 
 def _in_class(was: _Unit, now: _Unit) -> Iterator[tuple[_Unit, _Unit]]:
