@@ -441,7 +441,10 @@ def test_a_way_that_only_a_deleted_test_took_is_lost() -> None:
     result = World([], sims, texts={FILE: textwrap.dedent(HALF)}, at_import="1").judged()
     assert said(result) == ("fail", "lost_coverage")
     assert lost(result) == [(FILE, 2, ("gone",))]
-    assert measured(result).lost[0].branch == "line 2 didn't jump to line 4 because the condition on line 2 was always true"
+    assert (
+        measured(result).lost[0].branch
+        == "line 2 didn't jump to line 4 because the condition on line 2 was always true"
+    )
     assert "1 unchanged branch lost" in result.summary
     assert "line lost" not in result.summary
     assert "(tests/test_mod.py::gone)" in result.findings[0].text
@@ -452,7 +455,10 @@ def test_a_way_that_only_a_deleted_test_took_is_lost() -> None:
 def test_a_way_that_comes_and_goes_by_itself_is_not_lost() -> None:
     texts = {FILE: textwrap.dedent(HALF)}
     turns = [ran("2-4", "2>3"), ran("2-4", "2>3,2>4")]
-    sims = [a_test("kept", lambda seen: turns[min(seen.nth, 1)](seen), ran("2-4", "2>3")), a_test("gone", None, ran("2,4", "2>4"))]
+    sims = [
+        a_test("kept", lambda seen: turns[min(seen.nth, 1)](seen), ran("2-4", "2>3")),
+        a_test("gone", None, ran("2,4", "2>4")),
+    ]
     assert lost(World([], sims, texts=texts, at_import="1").judged()) == []
 
 
