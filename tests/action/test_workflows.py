@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from repro_gate.pipeline.check import GATES
+from repro_gate.pipeline.check_request import GATES
 from tests.action.conftest import FIXED, commit, git, parents, write
 from tests.action.stage import CHECKOUT, DOWNLOAD, ROOT, Played, Stage
 from tests.action.test_reporting import zipped

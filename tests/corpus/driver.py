@@ -17,7 +17,8 @@ from pathlib import Path
 from repro_gate.config import load
 from repro_gate.gates.fail_to_pass import GATE, Policy
 from repro_gate.model import CheckReport, Conditions, GateResult, ReasonCode
-from repro_gate.pipeline.check import CheckRequest, check, resolve_change
+from repro_gate.pipeline.check import check, resolve_change
+from repro_gate.pipeline.check_request import CheckRequest
 from repro_gate.pipeline.request import system_effects
 from tests.corpus.shape import Shape
 

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from repro_gate.pipeline.check import GATES
+from repro_gate.pipeline.check_request import GATES
 from tests.e2e.conftest import Done, Shell
 from tests.gitrepo import Repo
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from repro_gate.config import load
 from repro_gate.gates import mutation
 from repro_gate.model import GateResult, Mutant, MutantOutcome, MutationReport
-from repro_gate.pipeline.check import CheckRequest, check, resolve_change
+from repro_gate.pipeline.check import check, resolve_change
+from repro_gate.pipeline.check_request import CheckRequest
 from repro_gate.pipeline.request import system_effects
 from tests.mutation_corpus.shape import CODE, Shape
 from tests.mutation_corpus.truth import Truth, truth_of

@@ -27,7 +27,7 @@ from repro_gate.action.replaying import fetched
 from repro_gate.action.steps import Effects, run
 from repro_gate.errors import CapsuleRefused, FetchFailed, UsageError
 from repro_gate.model import Level, ReasonCode, Refused
-from repro_gate.pipeline.check import GATES
+from repro_gate.pipeline.check_request import GATES
 from repro_gate.process import Ended
 from tests.unit.test_report_reading import CHECK, written
 

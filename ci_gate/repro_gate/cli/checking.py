@@ -25,7 +25,8 @@ from repro_gate.gates import mutation
 from repro_gate.gates.fail_to_pass.advice import NEXT_STEP
 from repro_gate.model import CheckReport, Level, ReasonCode
 from repro_gate.pipeline import own_folder
-from repro_gate.pipeline.check import GATES, CheckRequest, check, resolve_change, without_base
+from repro_gate.pipeline.check import check, resolve_change, without_base
+from repro_gate.pipeline.check_request import GATES, CheckRequest
 from repro_gate.pipeline.request import system_effects
 from repro_gate.report import as_markdown, as_mutation_elements, as_sarif, check_json, check_junit, check_terminal
 from repro_gate.report.check_outcome import exit_code

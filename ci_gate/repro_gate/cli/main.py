@@ -20,7 +20,7 @@ from repro_gate.cli.replay_order import ReplayOrder
 from repro_gate.cli.replaying import run_replay
 from repro_gate.cli.scanning import Order, run_scan
 from repro_gate.cli.session import say, terminal
-from repro_gate.cli.usage import PARSER_ERROR, refused
+from repro_gate.cli.usage import PARSER_ERROR, all_named, one_of, refused
 from repro_gate.errors import ExitCode
 
 app = typer.Typer(
@@ -251,7 +251,7 @@ def check(
         arguments=tuple(arguments or ()),
         base=base,
         head=head,
-        gates=_all_named(gates),
+        gates=all_named(gates),
         event=event,
         overrides={"sandbox": sandbox, "image": image, "budget": budget, "jobs": jobs, "capsules": capsules},
         python=python,
@@ -339,14 +339,14 @@ def plan(
     consoles = _terminal(quiet, no_color)
     order = PlanOrder(
         directory=Path.cwd(),
-        kind=_one_of("--kind", kind, ("scan", "check")),
+        kind=one_of("--kind", kind, ("scan", "check")),
         shards=shards,
         arguments=tuple(arguments or ()),
         settings={"runs": runs, "budget": budget, "sandbox": sandbox, "image": image, "jobs": jobs, "python": python},
         seed=seed,
         base=base,
         head=head,
-        gates=_all_named(gates),
+        gates=all_named(gates),
         event=event,
         durations=tuple(durations or ()),
         out=out,
@@ -404,17 +404,6 @@ def merge(
     reports = {kind: path for kind, path in asked.items() if path is not None}
     order = MergeOrder(directory=Path.cwd(), plan=plan, files=tuple(files or ()), reports=reports)
     _leave(lambda: run_merge(order, consoles), consoles)
-
-
-def _all_named(gates: list[str] | None) -> str | None:
-    """An option that is given twice names the gates of both."""
-    return None if gates is None else ",".join(gates)
-
-
-def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise typer.BadParameter(f"must be {' or '.join(allowed)}, not {value!r}", param_hint=option)
-    return value
 
 
 @app.command()

@@ -24,7 +24,8 @@ from repro_gate.errors import EvidenceRefused, ExitCode, HistoryMissing, Interru
 from repro_gate.model import CheckReport, Conditions, Experiment, FlakeReport, Level
 from repro_gate.pipeline import own_folder, shards
 from repro_gate.pipeline.bench import open_lab
-from repro_gate.pipeline.check import check, levels_of, resolve_change
+from repro_gate.pipeline.check import check, resolve_change
+from repro_gate.pipeline.check_request import levels_of
 from repro_gate.pipeline.request import Effects, system_effects
 from repro_gate.pipeline.scan import scan
 from repro_gate.pipeline.shards import Done, Plan, Shard, Unit, Why

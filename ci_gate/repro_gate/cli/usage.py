@@ -1,7 +1,8 @@
-"""What the parser of the command line refuses, in the words and with the exit code of every other error.
+"""What options may say, and what the parser of the command line refuses, in the words and with the exit code of every
+other error.
 
-Belongs here: from the parser's exceptions to ours. Does not belong here: values of settings, which
-``config`` refuses.
+Belongs here: from the parser's exceptions to ours, and values that the parser does not know to refuse. Does not belong
+here: values of settings, which ``config`` refuses.
 """
 
 from __future__ import annotations
@@ -38,3 +39,15 @@ def _meant(option: str, context: Any) -> str:
     known = [name for parameter in context.command.params for name in parameter.opts] if context is not None else []
     near = difflib.get_close_matches(option, [*known, "--help"], n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def all_named(gates: list[str] | None) -> str | None:
+    """An option that is given twice names the gates of both."""
+    return None if gates is None else ",".join(gates)
+
+
+def one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
+    """The value, where it is one of these. Raises BadParameter."""
+    if value not in allowed:
+        raise typer.BadParameter(f"must be {' or '.join(allowed)}, not {value!r}", param_hint=option)
+    return value

@@ -47,6 +47,7 @@ from repro_gate.model import (
     Verdict,
 )
 from repro_gate.pipeline.bench import sandbox_for
+from repro_gate.pipeline.check_request import CheckRequest, levels_of
 from repro_gate.pipeline.coverage_files import rules_of, write_files
 from repro_gate.pipeline.instrumented import Instrumented, changed_lines
 from repro_gate.pipeline.mutation import judge_mutants, read_waivers, uncommitted_waivers
@@ -59,37 +60,10 @@ from repro_gate.pipeline.subject import Subject, open_subject
 from repro_gate.pipeline.workplace import Workplace, place_for_trees
 from repro_gate.sandbox import Sandbox, probe
 
-GATES = (GATE, network.GATE, flaky.GATE, coverage.GATE, mutation.GATE)
 HEAD = Stage(side=Side.HEAD)
 CONTROL = Stage(side=Side.CONTROL)
 _NETWORK_SECONDS = 900.0
 _COVERAGE_SECONDS = 1800.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckRequest:
-    """What to check. ``settings`` are base's; ``python`` None: an environment is made from what the tree declares.
-
-    ``event`` is GitHub's payload or {title, body, labels, author}; ``command`` repeats the check.
-    ``policy`` None: fail-to-pass repeats as often as it is documented to. ``altered`` says what head would
-    change of the settings. ``capsules`` is where proofs and survivors are packed, None: nowhere. ``coverage_files`` are
-    files to write from the instrumented run of head, by format. ``report`` is where report.json will be, as the user
-    named it, or empty. ``mutant_seconds`` is the least that a test may take on a mutant, None: as documented.
-    """
-
-    directory: Path
-    event: Mapping[str, Any] | None
-    gates: tuple[str, ...]
-    settings: Settings
-    arguments: tuple[str, ...]
-    python: str | None
-    command: str
-    policy: Policy | None = None
-    altered: tuple[str, ...] = ()
-    capsules: Path | None = None
-    coverage_files: Mapping[str, Path] = field(default_factory=dict)
-    report: str = ""
-    mutant_seconds: float | None = None
 
 
 def resolve_change(
@@ -170,17 +144,6 @@ def _unanswered(gates: Iterable[str], reason: ReasonCode, text: str, next_step: 
 def _trouble(error: ReproGateError) -> Trouble:
     text = error.told if isinstance(error, CollectionFailed) else str(error)
     return Trouble(slug=error.slug, text=text, next_step=error.next_step, details=error.details)
-
-
-def levels_of(settings: Settings) -> dict[str, Level]:
-    """The policy of each gate."""
-    return {
-        GATE: Level(settings.gate_fail_to_pass),
-        network.GATE: Level(settings.gate_network),
-        flaky.GATE: Level(settings.gate_flaky),
-        coverage.GATE: Level(settings.gate_coverage),
-        mutation.GATE: Level(settings.gate_mutation),
-    }
 
 
 @dataclass(kw_only=True)
