@@ -26,9 +26,13 @@ _MOST_PARAMS = 400
 _MEMBERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def frames(session: Any, zones: failure.Zones, tree: str, chunk: int) -> Iterator[dict[str, Any]]:
-    """FACTS frames for all items of the session."""
-    reader = _Reader(session, zones, tree)
+def frames(
+    session: Any, zones: failure.Zones, tree: str, chunk: int, *, with_sources: bool = True
+) -> Iterator[dict[str, Any]]:
+    """FACTS frames for all items of the session. Without sources, which are known to be the same then, fingerprints are
+    of all else.
+    """
+    reader = _Reader(session, zones, tree, with_sources=with_sources)
     for start in range(0, len(session.items), chunk):
         table = _Table()
         items = [
@@ -86,7 +90,8 @@ class _Shape:
 
 
 class _Reader:
-    def __init__(self, session: Any, zones: failure.Zones, tree: str) -> None:
+    def __init__(self, session: Any, zones: failure.Zones, tree: str, *, with_sources: bool) -> None:
+        self._with_sources = with_sources
         self._root = _realpath(tree)
         self._reach = Reach(lambda path: zones.place(path)[0] == "Test")
         self._fixtures = fixtures.Closures(session, self._reach, self._root)
@@ -96,7 +101,7 @@ class _Reader:
         self._shapes: dict[type, list[_Shape]] = {}
         self._mentioned: dict[ast.AST, sources.Mentions] = {}
         self._places: dict[str, tuple[str, str]] = {}
-        self._conftests, self._plugins = self._hook_files(session)
+        self._conftests, self._plugins = self._hook_files(session) if with_sources else ([], [])
 
     def facts(self, item: Any, table: _Table) -> dict[str, Any]:
         """The facts of one item, in the wire's shape."""
@@ -140,6 +145,9 @@ class _Reader:
         if known is not None:
             return known
         code = _Code()
+        if not self._with_sources and function is not None:
+            code.digest = _hash("\x1f".join(getattr(info, "names_closure", ())))
+            return code
         nodes = self._add_own(code, item, kind, original, path, function)
         asked = {name for node in nodes for name in self._mentions(node).fixtures}
         closure = self._fixtures.of(item, asked)

@@ -111,9 +111,10 @@ class Serving:
         for start in range(0, len(tests), _CHUNK):
             events.send(wire.COLLECTED, tests=tests[start : start + _CHUNK])
         if self._enlistment.facts:
+            with_sources = not self._enlistment.start.get("without_sources")
             collecting = gc.isenabled()
             gc.disable()  # many syntax trees are made, and all of them are kept for a while
-            for frame in facts.frames(session, zones, self._enlistment.tree, _CHUNK):
+            for frame in facts.frames(session, zones, self._enlistment.tree, _CHUNK, with_sources=with_sources):
                 events.send_frames(frame)
             if collecting:
                 gc.enable()

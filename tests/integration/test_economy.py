@@ -135,6 +135,69 @@ def test_head_begins_with_what_base_compiled_of_the_same_files(
         bench.close()
 
 
+PARAMS = "import pytest, product\n@pytest.mark.parametrize('n', product.ALL)\ndef test_n(n): pass\ndef test_m(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "same"),
+    [
+        pytest.param({}, True, id="only-the-product-differs"),
+        pytest.param({"test_a.py": "def test_a(): pass\n"}, False, id="a-test-differs"),
+        pytest.param({"pytest.ini": "[pytest]\n"}, False, id="settings-differ"),
+        pytest.param({"conftest.py": ""}, False, id="a-conftest-is-new"),
+        pytest.param({"tests/data.txt": "1"}, False, id="data-of-tests"),
+        pytest.param({"more/testing.py": "A = 1\n"}, False, id="it-may-be-of-tests"),
+        pytest.param({"more.py": "import pytest\n"}, False, id="fixtures-may-be-in-it"),
+    ],
+)
+def test_tests_are_parsed_unless_they_are_as_on_base(
+    tmp_path: Path, interpreter: Interpreter, more: dict[str, str], same: bool
+) -> None:
+    base = {"test_a.py": PARAMS, "product.py": "ALL = [1, 2]\n"}
+    head = {**base, "product.py": "ALL = [1, 3]\n", **more}
+    bench, subject = bench_of(Repo.new(tmp_path / "repo"), interpreter, tmp_path, head, base)
+    bench.close()
+    assert subject.same_tests is same
+
+
+def test_parameters_that_the_product_names_are_compared_without_sources(
+    tmp_path: Path, interpreter: Interpreter
+) -> None:
+    base = {"test_a.py": PARAMS, "product.py": "ALL = [1, 2]\n"}
+    bench, _ = bench_of(
+        Repo.new(tmp_path / "repo"), interpreter, tmp_path, {**base, "product.py": "ALL = [1, 3]\n"}, base
+    )
+    bench.same_tests = True
+    try:
+        was, now = (bench.collect(Stage(side=side), Conditions()).items for side in (Side.CONTROL, Side.HEAD))
+    finally:
+        bench.close()
+    assert {test: now[test].fingerprint == was[test].fingerprint for test in was.keys() & now.keys()} == {
+        "test_a.py::test_n[1]": True,
+        "test_a.py::test_m": True,
+    }
+    assert set(now) - set(was) == {"test_a.py::test_n[3]"}
+    assert now["test_a.py::test_m"].fingerprint != now["test_a.py::test_n[1]"].fingerprint
+
+
+def test_a_stage_links_the_tree_that_it_is_made_of_and_writes_nothing_into_it(
+    tmp_path: Path, interpreter: Interpreter
+) -> None:
+    base, head = {**BOTH, "product.py": "A = 1\n"}, {**BOTH, "product.py": "A = 2\n"}
+    bench, subject = bench_of(Repo.new(tmp_path / "repo"), interpreter, tmp_path, head, base)
+    tree = subject.trees[Side.HEAD]
+    (tree / "product.py").chmod(0o755)
+    texts = (("product.py", "A = 3\n"), ("new.py", "B = 1\n"))
+    try:
+        made = bench.lab(Stage(side=Side.HEAD, restored=("test_a.py",), replaced=texts))._template
+        assert made.joinpath("same.py").samefile(tree / "same.py")
+        assert [(made / path).read_text() for path, _ in texts] == ["A = 3\n", "B = 1\n"]
+        assert (made / "product.py").stat().st_mode & 0o777 == 0o755
+        assert ((tree / "product.py").read_text(), (tree / "new.py").exists()) == ("A = 2\n", False)
+    finally:
+        bench.close()
+
+
 def test_base_is_never_run_by_what_a_change_compiled(
     tmp_path: Path, interpreter: Interpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

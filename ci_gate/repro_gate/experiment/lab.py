@@ -94,6 +94,7 @@ class Lab:
                 self._template,
                 exclude=self.project.exclude,
                 max_bytes=self.project.max_tree_bytes,
+                linked=self.project.source is not None,  # a tree of ours, which nothing writes into
             )
             self._alter(self._template)
             tree.make_place(self._template, self.project.subdirectory)

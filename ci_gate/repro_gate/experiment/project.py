@@ -17,7 +17,8 @@ class Project:
     ``original`` is where the tree appears to tests, and the tree that is copied unless ``source`` is
     another; ``subdirectory`` is where pytest runs below it, ``exclude`` are globs of what is not copied.
     ``import_roots`` (in the tree) and ``shelves`` (directories beside it) go on sys.path, ``scripts`` on PATH.
-    Asked for by the rest: ``facts`` of items at collection, ``lenient`` imports, ``counters`` of
+    Asked for by the rest: ``facts`` of items at collection (without ``sources`` those of tests are not parsed, since
+    they are the same wherever these facts are compared), ``lenient`` imports, ``counters`` of
     packets, ``test_files`` that are not called as tests are, which lines of ``watch`` (tree-relative paths) ran, and
     all lines and branches of the files of ``record``, with ``offspring`` also in child processes.
     """
@@ -37,6 +38,7 @@ class Project:
     shelves: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
     facts: bool = False
+    sources: bool = True
     lenient: Lenient | None = None
     counters: bool = False
     watch: Mapping[str, frozenset[int]] = field(default_factory=dict)

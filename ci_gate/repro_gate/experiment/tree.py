@@ -25,10 +25,19 @@ _VOLATILE = frozenset({"__pycache__", ".pytest_cache"})
 Snapshot = dict[str, tuple[int, int, int]]
 
 
-def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes: int, rewritten: bool = False) -> int:
+def copy_tree(
+    source: Path,
+    target: Path,
+    *,
+    exclude: tuple[str, ...],
+    max_bytes: int,
+    rewritten: bool = False,
+    linked: bool = False,
+) -> int:
     """Copy ``source`` into ``target`` (which must not exist); returns the bytes copied.
 
-    Links are copied as links, git's immutable objects are hard-linked, special files are left out, and so is what
+    Links are copied as links, git's immutable objects are hard-linked (if ``linked`` everything is: neither side may be
+    written in place then), special files are left out, and so is what
     pytest rewrote, unless ``rewritten``: processes know the copy by the path at which that was compiled.
     Raises TreeTooLarge beyond ``max_bytes``, DiskFull where there is no room.
     """
@@ -46,7 +55,7 @@ def copy_tree(source: Path, target: Path, *, exclude: tuple[str, ...], max_bytes
             for name in files:
                 if _excluded(relative / name, exclude) or (not rewritten and _is_rewritten(name)):
                     continue
-                copied += _copy_file(here / name, to / name, immutable=".git/objects" in directory)
+                copied += _copy_file(here / name, to / name, immutable=linked or ".git/objects" in directory)
                 if copied > max_bytes:
                     raise TreeTooLarge(
                         f"The tree {source} holds more than {max_bytes // 2**20} MiB to copy (at {relative / name})."
@@ -166,7 +175,14 @@ def put_text(tree: Path, path: str, text: str) -> None:
     """Write a file of ``tree``, and remove what was compiled from the text before it."""
     file = tree / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(encoded(text))
+    if file.exists():  # never in place: other trees may hold the same file
+        place = file.resolve()
+        mode = place.stat().st_mode
+        place.unlink()
+        place.write_bytes(encoded(text))
+        place.chmod(stat.S_IMODE(mode))
+    else:
+        file.write_bytes(encoded(text))
     forget_bytecode(file)
 
 

@@ -231,6 +231,7 @@ class Worker:
         project = self._project
         asked = {
             "facts": facts,
+            "without_sources": facts and not project.sources,
             "subdirectory": project.subdirectory,
             "opened": project.facts or bool(project.watch),
             "counters": project.counters,

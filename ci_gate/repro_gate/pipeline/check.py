@@ -223,6 +223,7 @@ class _Check:
     def _in(self, directory: Path, subject: Subject, sandbox: Sandbox, wanted: list[str]) -> None:
         request, settings, effects = self.request, self.request.settings, self.effects
         effects.progress.phase("preparing the environment", 1)
+        only_recorded = {coverage.GATE, mutation.GATE}.issuperset(wanted)
         workplace = Workplace(
             settings=settings,
             effects=effects,
@@ -236,8 +237,9 @@ class _Check:
             cwd_on_path=settings.invocation != "pytest",
             watched=subject.watched,
             product=self._recorded(subject, wanted),
-            only_recorded={coverage.GATE, mutation.GATE}.issuperset(wanted),
+            only_recorded=only_recorded,
             differing=subject.differing_paths,
+            same_tests=only_recorded and subject.same_tests,
             test_files=subject.test_files,
         )
         bench, provision = workplace.open()

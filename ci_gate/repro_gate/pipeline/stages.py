@@ -38,7 +38,7 @@ class LabBench:
     ``project`` holds what is equal for all sides; ``provision`` has the rooms that they run in. ``only_recorded``:
     nobody asks for watched lines or for counters, so nothing is watched, and head's tests are forked where they are
     recorded. ``differing`` are the paths whose texts are not those of base; None where nobody knows, or where pytest is
-    set up otherwise.
+    set up otherwise. ``same_tests``: no source of a test is another one on base, so none is parsed to compare them.
     """
 
     project: Project
@@ -54,6 +54,7 @@ class LabBench:
     product: Callable[[Side], tuple[str, ...]] = lambda _side: ()
     only_recorded: bool = False
     differing: frozenset[str] | None = None
+    same_tests: bool = False
     _labs: dict[Stage, Lab] = field(default_factory=dict, init=False)
     _collected: dict[tuple[Stage, Conditions], Collection] = field(default_factory=dict, init=False)
     _facts: dict[Side, dict[str, str]] = field(default_factory=dict, init=False)
@@ -232,6 +233,7 @@ class LabBench:
                 self._project(stage, room),
                 source=self.trees[stage.side.origin],
                 facts=stage.watched,
+                sources=not self.same_tests,
                 lenient=stage.lenient,
                 counters=watched,
                 watch=self.watched(stage.side) if watched else {},

@@ -79,6 +79,20 @@ class Subject:
         return frozenset(paths)
 
     @property
+    def same_tests(self) -> bool:
+        """Whether no source of a test can be another one: nothing that the change touches is called so or knows
+        pytest.
+        """
+        facts = self.facts
+        texts = [text for file in self.differing for text in (file.base, file.head) if text is not None]
+        return (
+            self.differing_paths is not None
+            and not (facts["test_files"] or facts["test_data"] or facts["test_settings"])
+            and not any("test" in path.lower() for path in self.differing_paths if path.endswith(".py"))
+            and not any("pytest" in text for text in texts)
+        )
+
+    @property
     def guards(self) -> tuple[str, ...]:
         """A sentence on the files in which a repository says what is run on a change, if this one touches them."""
         paths = [change.path for change in self.changes if change.path.startswith(_GUARDS)]

@@ -53,6 +53,7 @@ class Workplace:
     product: Callable[[Side], tuple[str, ...]] = field(default=_no_files)
     only_recorded: bool = False
     differing: frozenset[str] | None = None
+    same_tests: bool = False
     test_files: tuple[str, ...] = ()
 
     def open(self) -> tuple[LabBench, Provision]:
@@ -84,6 +85,7 @@ class Workplace:
             product=self.product,
             only_recorded=self.only_recorded,
             differing=self.differing,
+            same_tests=self.same_tests,
             provision=provision,
             directory=self.directory,
             jobs=jobs_of(settings, effects),
