@@ -83,11 +83,10 @@ class Subject:
         """Whether no source of a test can be another one: nothing that the change touches is called so or knows
         pytest.
         """
-        facts = self.facts
         texts = [text for file in self.differing for text in (file.base, file.head) if text is not None]
         return (
             self.differing_paths is not None
-            and not (facts["test_files"] or facts["test_data"] or facts["test_settings"])
+            and not (self.facts["test_files"] or self.facts["test_data"])
             and not any("test" in path.lower() for path in self.differing_paths if path.endswith(".py"))
             and not any("pytest" in text for text in texts)
         )
@@ -207,9 +206,8 @@ def write_trees(
     trees = {side: directory / str(side) for side in commits}
     notes: list[str] = []
     directory.mkdir(parents=True, exist_ok=True)
-    written = (
-        directory.stat().st_mtime_ns
-    )  # of them all: what is compiled of a file is valid for the same one of another side
+    # One time for all: what is compiled of a file is valid for the same file of another side.
+    written = directory.stat().st_mtime_ns
     for side, commit in commits.items():
         notes += materialise(repository, commit, trees[side], max_bytes=max_bytes, written=written).notes
     if overlay is not None:
